@@ -1,0 +1,24 @@
+# `make lab` opens the notebooks, `make test` runs every test; both set up `.venv` first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install lab test
+
+install: .venv/installed
+
+# Only when what is to be installed has changed. The constraints name the versions that were tested.
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+# LANGUAGE in the environment belongs to gettext: only the one on make's command line chooses.
+lab: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/autograder lab --language $(if $(filter command line,$(origin LANGUAGE)),$(LANGUAGE),en)
+
+test: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest

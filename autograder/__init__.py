@@ -1,0 +1,24 @@
+"""The course's package. A notebook imports its commands from here; each is loaded when it is first used.
+
+from autograder import start, check, hint, solution, progress, ready, reproduce
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_COMMANDS = ("start", "check", "hint", "solution", "progress", "ready", "reproduce")
+__all__ = [*_COMMANDS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _COMMANDS:
+        return getattr(importlib.import_module(".notebook", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_COMMANDS])

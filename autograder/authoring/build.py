@@ -1,0 +1,169 @@
+"""Write what follows from a lesson source: the students' notebooks, the key, and in a course nbgrader's source notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import exercises
+from ..exercise import PUBLIC_SEED, Exercise
+from ..judge import expect
+from ..language import LANGUAGES
+from ..observation import compare
+from ..probe import decode_run
+from .run import run
+from .source import SOURCES, BrokenSource, Lesson, digest, read
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A folder of lesson sources and the exercise modules that go with them: the course's own, or an instructor's."""
+
+    lessons: Path
+    modules: Path
+    notebooks: Path
+
+    def read(self, names: list[str] | None = None) -> list[Lesson]:
+        """The lessons called `names`, with or without number; all of them when there are none. Raises Unknown."""
+        files = {path.stem: path for path in sorted(self.lessons.glob("[0-9][0-9]_*.py"))}
+        by_bare = {exercises.bare(stem): stem for stem in files}
+        for name in names or []:
+            if exercises.bare(name) not in by_bare:
+                raise exercises.Unknown("lesson", name, list(by_bare))
+        wanted = {by_bare[exercises.bare(name)] for name in names or by_bare}
+        return [read(path) for stem, path in files.items() if stem in wanted]
+
+    def exercises(self, lesson: Lesson) -> dict[str, Exercise]:
+        """The exercises of a lesson. Raises BrokenSource when their module is missing or cannot be imported."""
+        path = self.modules / f"{lesson.name}.py"
+        if not path.is_file():
+            raise BrokenSource(path, 1, f"lesson {lesson.file_name} needs this module; it may be empty")
+        try:
+            return exercises.load_file(path)
+        except Exception as error:
+            line = getattr(error, "lineno", None) or _last_line(error, path)
+            raise BrokenSource(path, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
+
+    def key(self, lesson: Lesson) -> Path:
+        return self.modules / "keys" / f"{lesson.name}.json"
+
+    def files(self, lesson: Lesson) -> dict[Path, str]:
+        """The text of every file that follows from one lesson source, by path. Writes nothing. Raises BrokenSource."""
+        from .notebooks import source_notebook, student_notebook, to_text
+
+        source = source_notebook(lesson, self.exercises(lesson))
+        made = {self.key(lesson): build_key(self, lesson)}
+        for language in LANGUAGES:
+            path = self.notebooks / language / f"{lesson.file_name}.ipynb"
+            made[path] = to_text(student_notebook(source, language))
+        return made
+
+
+class Private(Collection):
+    """An instructor's own lessons. `notebooks` is the course's `source/`; nbgrader makes the students' notebooks from it.
+
+    The exercise module and its key go beside the notebook, into `exercises/`: nbgrader hands them out with it, and
+    that is where a notebook looks for exercises first.
+    """
+
+    def files(self, lesson: Lesson) -> dict[Path, str]:
+        from .notebooks import source_notebook, to_text
+
+        key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
+        module = self.modules / f"{lesson.name}.py"
+        return {
+            self.key(lesson): key,
+            folder / f"{lesson.file_name}.ipynb": to_text(source_notebook(lesson, self.exercises(lesson))),
+            folder / "exercises" / module.name: module.read_text(encoding="utf-8"),
+            folder / "exercises" / "keys" / f"{lesson.name}.json": key,
+        }
+
+
+COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
+
+
+def private(course: Path) -> Private:
+    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises."""
+    return Private(course / "lessons", course / "exercises", course / "source")
+
+
+def _last_line(error: BaseException, path: Path) -> int:
+    line, tb = 1, error.__traceback__
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename == str(path):
+            line = tb.tb_lineno
+        tb = tb.tb_next
+    return line
+
+
+def build_key(collection: Collection, lesson: Lesson) -> str:
+    """The key: what solution, mistakes and given code show on the public cases. Observations, no code.
+
+    Where the key on disk agrees within the exercises' tolerance it is kept to the letter: the last bit of a sum may
+    differ between processors.
+    """
+    known, path = collection.exercises(lesson), collection.key(lesson)
+    ran = run(lesson, known)
+    missing = [name for name in known if name not in ran.solutions]
+    if missing:
+        raise BrokenSource(lesson.path, 1, f'no answer cell for {", ".join(missing)}: add `# %% answer="{missing[0]}"`')
+    key = {
+        name: expect(exercise, ran.solutions[name], PUBLIC_SEED, ran.given.get(name)).to_json()
+        for name, exercise in known.items()
+    }
+    if path.is_file():
+        old = path.read_text(encoding="utf-8")
+        if _agree(json.loads(old), key, known):
+            return old
+    lines = (f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in key.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _agree(old: object, new: object, known: dict[str, Exercise]) -> bool:
+    if not isinstance(old, dict) or not isinstance(new, dict) or list(old) != list(new):
+        return False
+    try:
+        return all(_same_runs(old[name], new[name], known[name].rtol) for name in new)
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _same_runs(old: object, new: object, rtol: float) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        if "values" in new:
+            a, b = decode_run(old).values, decode_run(new).values
+            return compare(a, b, what="", rtol=rtol) is None and compare(b, a, what="", rtol=rtol) is None
+        return all(_same_runs(old[key], new[key], rtol) for key in new)
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return all(_same_runs(a, b, rtol) for a, b in zip(old, new))
+    return old == new
+
+
+def write(files: dict[Path, str]) -> Iterator[Path]:
+    """Write the files whose text has changed, and say which."""
+    for path in stale(files):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(files[path], encoding="utf-8")
+        yield path
+
+
+def stale(files: dict[Path, str]) -> list[Path]:
+    """The files on disk that are not what the source gives."""
+    return [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+
+
+def accept(lesson: Lesson) -> int:
+    """Renew the `of` of every Russian cell in the source: its text now matches the English. Returns how many changed."""
+    lines = lesson.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    changed = 0
+    for english, russian in zip(lesson.cells, lesson.cells[1:]):
+        if english.kind != "markdown" or (english.language, russian.language) != ("en", "ru"):
+            continue
+        header = re.sub(r' of="\w*"', "", lines[russian.line - 1].rstrip("\n")) + f' of="{digest(english.source)}"\n'
+        changed += header != lines[russian.line - 1]
+        lines[russian.line - 1] = header
+    lesson.path.write_text("".join(lines), encoding="utf-8")
+    return changed

@@ -1,0 +1,172 @@
+"""The gate that every exercise must pass: `autograder verify`. Needs torch alone.
+
+For each exercise: the solution earns all points, the untouched stub is not attempted, every mistake is rejected and
+recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail, and
+every text exists in both languages with the same placeholders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ..exercise import PUBLIC_SEED, Exercise
+from ..judge import Expected, as_answer, expect, judge, screen
+from ..language import LANGUAGES, Text
+from ..probe import observe
+from ..verdict import Verdict
+from .lint import banned_words
+from .run import Ran, run
+from .source import Lesson
+
+SEEDS = (PUBLIC_SEED, *(f"gate {n}" for n in range(19)))
+ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
+
+
+@dataclass
+class Report:
+    """What the gate found about one exercise; `problems` is empty when it passes."""
+
+    lesson: str
+    exercise: str
+    core: bool
+    minutes: int
+    points: float
+    solution: str = ""
+    stub: str = ""
+    alternatives: dict[str, str] = field(default_factory=dict)
+    mistakes: dict[str, str | None] = field(default_factory=dict)
+    languages: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "problems"}
+
+
+def verify(lesson: Lesson, exercises: dict[str, Exercise]) -> tuple[list[Report], list[str]]:
+    """A report for each exercise, and what is wrong with the lesson as a whole. Raises BrokenSource."""
+    ran = run(lesson, exercises)
+    return [_verify(exercise, ran) for exercise in exercises.values()], list(_whole(lesson, exercises))
+
+
+def _verify(exercise: Exercise, ran: Ran) -> Report:
+    report = Report(exercise.lesson, exercise.name, exercise.core, exercise.minutes, exercise.points)
+    report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
+    report.problems += _texts(exercise)
+    if exercise.name not in ran.solutions:
+        report.problems.append("the lesson has no answer cell for it")
+        return report
+    solution, given = ran.solutions[exercise.name], ran.given.get(exercise.name)
+    expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
+
+    def verdicts(answer: object) -> list[Verdict]:
+        return [judge(exercise, observe(exercise, answer, seed), expected[seed]) for seed in SEEDS]
+
+    report.solution = _passes(verdicts(solution), "the solution", report)
+    stub = ran.stubs.get(exercise.name)
+    report.stub = "not attempted" if is_stub(exercise, stub, expected[PUBLIC_SEED]) else "attempted"
+    if report.stub != "not attempted":
+        report.problems.append("the untouched stub is not recognised as not attempted")
+    for name, answer in ran.alternatives.get(exercise.name, {}).items():
+        report.alternatives[name] = _passes(verdicts(answer), f"the alternative {name}", report)
+    if exercise.asks_for == "function" and len(report.alternatives) < ALTERNATIVES:
+        report.problems.append(
+            f"{len(report.alternatives)} alternatives; at least {ALTERNATIVES} different right answers"
+        )
+    for name, mistake in exercise.mistakes.items():
+        found = verdicts(as_answer(exercise, mistake.program, solution))
+        names = {verdict.mistake for verdict in found}
+        report.mistakes[name] = names.pop() if len(names) == 1 else None
+        if len({verdict.points for verdict in found}) > 1:
+            report.problems.append(f"the mistake {name} earns different points on different seeds")
+        if any(verdict.state != "not yet" for verdict in found):
+            report.problems.append(f"the mistake {name} is not rejected: {[verdict.state for verdict in found]}")
+        if report.mistakes[name] != name:
+            report.problems.append(f"the mistake {name} is recognised as {[verdict.mistake for verdict in found]}")
+    for junk, answer in JUNK.items() if exercise.asks_for == "function" else ():
+        verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED])
+        if verdict.state in ("our error", "passed"):
+            shown = " ".join(verdict.text("en").split())
+            report.problems.append(f"{junk} as an answer gives “{verdict.state}”: {shown}")
+    return report
+
+
+def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
+    failed = next((verdict for verdict in verdicts if verdict.state != "passed"), None)
+    if failed is None:
+        return "passed"
+    report.problems.append(f"{what} does not pass: {' '.join(failed.text('en').split())}")
+    return failed.state
+
+
+def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
+    """Is this answer recognised as what a student finds in the cell?"""
+    screened = screen(exercise, {exercise.asks: stub})
+    verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected)
+    return verdict.state == "not attempted"
+
+
+def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
+    """Every text of an exercise with a name for it."""
+    yield "title", exercise.title
+    yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
+    yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
+    yield from ((f"mistake {mistake.name}", mistake.says) for mistake in exercise.mistakes.values())
+
+
+def _texts(exercise: Exercise) -> Iterator[str]:
+    for name, text in texts(exercise):
+        if not text.en.strip() or not text.ru.strip():
+            yield f"{name} is empty in one language"
+        if text.en.count("`") != text.ru.count("`"):
+            yield f"{name} has different code spans in the two languages"
+        yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
+    if len(exercise.hints) < HINTS:
+        yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
+    for mistake in exercise.mistakes.values():
+        if not (mistake.says.en.startswith("It looks as if") and mistake.says.ru.startswith("Похоже, что")):
+            yield f"the mistake {mistake.name} must begin “It looks as if” / «Похоже, что»"
+
+
+def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
+    for name in exercises:
+        if not lesson.of("check", name):
+            yield f"{name} has no check cell in the lesson"
+    written = list(lesson.with_role("written"))
+    core = [exercise for exercise in exercises.values() if exercise.core]
+    count = len(core) + len(written)
+    minutes = lesson.reading + sum(e.minutes for e in core) + sum(c.metadata.get("minutes", 0) for _, c in written)
+    points = sum(e.points for e in core) + sum(c.metadata["points"] for _, c in written)
+    if count > CORE or minutes > MINUTES or points > POINTS:
+        yield f"the core is {count} exercises, {minutes} minutes, {points:g} points; at most {CORE}, {MINUTES}, {POINTS}"
+    predicted = sum(e.points for e in core if e.kind == "predict")
+    if predicted * 10 > points:
+        yield f"tables of predictions are worth {predicted:g} of {points:g} points; at most a tenth"
+
+
+def _raises(*_: object) -> None:
+    raise ValueError("junk")
+
+
+def _poisons(*arguments: Any) -> None:
+    for argument in arguments:
+        if isinstance(argument, torch.nn.Module):
+            for parameter in argument.parameters():
+                parameter.grad = torch.full_like(parameter, float("nan"))
+
+
+# Answers that a checker must survive: whatever a function returns or does, the card speaks of the answer.
+JUNK: dict[str, Callable[..., object]] = {
+    "nothing": lambda *_: None,
+    "a word": lambda *_: "gradient",
+    "a pair of words": lambda *_: ("a", "b"),
+    "a generator without end": lambda *_: iter(int, 1),
+    "NaN": lambda *_: torch.tensor(float("nan")),
+    "a tensor on meta": lambda *_: torch.ones(2, device="meta"),
+    "an exception": _raises,
+    "NaN gradients": _poisons,
+    "a function of no argument": lambda: None,
+}

@@ -1,0 +1,85 @@
+"""The prose of a lesson source: twins in both languages that say the same, in the glossary's words, and none gone stale."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from .source import Cell, Lesson, digest
+
+# What twins must share: formulas, code spans, link targets (as sets of occurrences); headings and list items (as counts).
+_SHARED = {
+    "formulas": re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S),
+    "code spans": re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
+    "code blocks": re.compile(r"^```.*?^```", re.S | re.M),
+    "links": re.compile(r"\]\(([^)]+)\)"),
+    "headings": re.compile(r"^(#+) ", re.M),
+    "list items": re.compile(r"^(?:[-*]|\d+\.) ()", re.M),
+}
+
+# Stems that the glossary replaces: jargon, and the calques of the notebooks this course grew out of. A word in brackets
+# after its term, «отсечение градиента (клиппинг)», is how a lesson introduces the jargon once, and is allowed.
+BANNED = {
+    "бэкпроп": "обратное распространение ошибки",
+    "бекпроп": "обратное распространение ошибки",
+    "бэквард": "обратный проход",
+    "форвард": "прямой проход",
+    "аккумулир": "накапливать градиенты",
+    "лосс": "функция потерь",
+    "клиппинг": "отсечение градиента",
+    "чекпоинт": "контрольные точки активаций",
+    "бродкаст": "транслирование",
+    "инплейс": "операция с изменением на месте",
+    "детач": "отсоединять от графа",
+    "гессиан": "матрица Гессе",
+    "якобиан": "матрица Якоби",
+    "кастомн": "пользовательская функция",
+    "обратную функцию": "обратный проход",
+    "зануля": "обнулять градиенты",
+    "обучающая скорость": "скорость обучения",
+    "батчинг": "разбиение на батчи",
+}
+
+
+def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
+    """Line and complaint for everything that is wrong with the prose; each complaint says what to do."""
+    cells = iter(enumerate(lesson.cells))
+    for index, cell in cells:
+        if cell.kind == "markdown" and cell.language is None and not cell.role:
+            yield cell.line, 'prose without a language: tag it tags=["en"] and write its Russian twin below'
+        if cell.language == "ru":
+            yield cell.line, "a Russian cell without its English twin directly above"
+        if cell.language != "en":
+            continue
+        twin = lesson.cells[index + 1] if index + 1 < len(lesson.cells) else None
+        if twin is None or twin.language != "ru" or twin.kind != cell.kind:
+            yield cell.line, "an English cell without its Russian twin directly below"
+            continue
+        next(cells)
+        if cell.kind == "markdown":
+            yield from _twins(cell, twin)
+
+
+def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
+    for name, pattern in _SHARED.items():
+        a, b = (Counter(pattern.findall(text)) for text in (english.source, russian.source))
+        if a != b:
+            only = [f"only in English: {', '.join(map(repr, a - b))}"] if a - b else []
+            only += [f"only in Russian: {', '.join(map(repr, b - a))}"] if b - a else []
+            yield russian.line, f"the twins differ in {name}; {'; '.join(only)}"
+    if russian.metadata.get("of") != digest(english.source):
+        yield (
+            russian.line,
+            "the English text has changed: bring the Russian up to date, then `autograder build --accept`",
+        )
+    yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
+
+
+def banned_words(text: str) -> Iterator[str]:
+    """A complaint for each banned stem, in whatever case; what stands in brackets or in a code span is let through."""
+    plain = re.sub(r"\([^)]*\)|`[^`]*`|«[^»]*»", " ", text).lower()
+    for stem, term in BANNED.items():
+        found = re.search(rf"\b{re.escape(stem)}\w*", plain)
+        if found:
+            yield f"«{found[0]}» is not in the glossary: write «{term}»"

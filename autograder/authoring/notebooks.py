@@ -1,0 +1,137 @@
+"""A lesson source -> the instructor's nbgrader notebook (both languages) -> a student's notebook in one language."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import nbformat
+from nbconvert.preprocessors import TagRemovePreprocessor
+from nbformat.notebooknode import NotebookNode
+from nbgrader import preprocessors
+
+from .. import __version__
+from ..exercise import Exercise
+from ..language import LANGUAGES
+from .source import STUB, BrokenSource, Cell, Lesson
+
+TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
+
+
+class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
+    """nbgrader's own, but a cell that comes with given code gets that instead of the stub."""
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
+        given = cell.metadata.get("autograder", {}).pop("given", None)
+        if given is None:
+            cell, resources = super().preprocess_cell(cell, resources, cell_index)
+        else:
+            cell.source = given
+        if cell.metadata.get("autograder") == {}:
+            del cell.metadata["autograder"]
+        return cell, resources
+
+
+class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
+    """nbconvert's own, which keeps the cells of `language` and says in the notebook's metadata which one it is."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        (removed,) = self.remove_cell_tags
+        nb, resources = super().preprocess(nb, resources)
+        nb.metadata.setdefault("autograder", {})["language"] = next(x for x in LANGUAGES if x != removed)
+        return nb, resources
+
+
+def settings(language: str) -> dict[str, dict[str, Any]]:
+    """The traits of nbgrader's and nbconvert's classes that make a release in `language`; a course's config has them too."""
+    other = {x for x in LANGUAGES if x != language}
+    return {
+        "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
+        "OneLanguage": {"enabled": True, "remove_cell_tags": other},
+    }
+
+
+def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookNode:
+    """The instructor's notebook: both languages, the solutions, the rubric, nbgrader's metadata. No outputs.
+
+    Raises BrokenSource when a role names an exercise that does not exist.
+    """
+    given = {name: cell.source for name, cell in lesson.with_role("given")}
+    cells = [
+        _cell(lesson, cell, index, exercises, given)
+        for index, cell in enumerate(lesson.cells)
+        if not cell.is_fact and not (cell.role and cell.role[0] in ("given", "alternative"))
+    ]
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    ours = {"lesson": lesson.name, "version": __version__}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}, "autograder": ours}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    notebook.nbformat_minor = 5
+    return notebook
+
+
+def _cell(
+    lesson: Lesson, cell: Cell, index: int, exercises: dict[str, Exercise], given: dict[str, str]
+) -> NotebookNode:
+    metadata: dict[str, Any] = {"tags": [cell.language]} if cell.language else {}
+    cell_id = hashlib.sha256(f"{lesson.name}:{index}".encode()).hexdigest()[:12]
+    if cell.role:
+        role, name = cell.role
+        cell_id = f"{role}-{name}"
+        if role != "written" and name not in exercises:
+            raise BrokenSource(lesson.path, cell.line, f"no exercise is called {name} in the module of this lesson")
+        metadata["nbgrader"] = _nbgrader(role, name, cell, exercises.get(name))
+        if role == "answer" and name in given:
+            metadata["autograder"] = {"given": given[name]}
+    make = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
+    made: NotebookNode = make(cell.source, id=cell_id, metadata=metadata)
+    return made
+
+
+def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> dict[str, Any]:
+    """nbgrader's metadata. Only core exercises are graded; the check of an extra is locked and gives no points.
+
+    The grade ids are `answer-NAME` and `check-NAME`. They must never change once a lesson has been released.
+    """
+    metadata: dict[str, Any] = {
+        "grade_id": f"{role}-{name}",
+        "schema_version": 3,
+        "task": False,
+        "grade": False,
+        "solution": False,
+        "locked": False,
+    }
+    if role == "answer":
+        metadata |= {"solution": True}
+    elif role == "written":
+        metadata |= {"solution": True, "grade": True, "points": cell.metadata["points"]}
+    elif exercise and exercise.core:
+        metadata |= {"grade": True, "locked": True, "points": exercise.points}
+    else:
+        metadata |= {"locked": True}
+    return metadata
+
+
+def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
+    """What a student opens: the source in one language, solutions replaced by stubs, as nbgrader's release makes it."""
+    from traitlets.config import Config
+
+    config = Config(settings(language))
+    notebook: NotebookNode = nbformat.from_dict(source)
+    resources: Any = {"metadata": {}}
+    for step in (
+        OneLanguage,
+        preprocessors.LockCells,
+        ClearSolutions,
+        preprocessors.ClearOutput,
+        preprocessors.CheckCellMetadata,
+        preprocessors.ComputeChecksums,
+    ):
+        notebook, resources = step(config=config).preprocess(notebook, resources)
+    return notebook
+
+
+def to_text(notebook: NotebookNode) -> str:
+    """The file's text: deterministic, and valid by nbformat's schema."""
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook, version=4) + "\n"

@@ -1,0 +1,74 @@
+"""Run a lesson source as plain Python: the solutions, the alternatives, the stubs and the facts, with torch alone."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..exercise import Exercise
+from .source import BrokenSource, Cell, Lesson, without_solution
+
+
+@dataclass
+class Ran:
+    """What the cells of a lesson define, by exercise."""
+
+    solutions: dict[str, object] = field(default_factory=dict)
+    stubs: dict[str, object] = field(default_factory=dict)
+    given: dict[str, object] = field(default_factory=dict)
+    alternatives: dict[str, dict[str, object]] = field(default_factory=dict)
+
+
+def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
+    """Execute a lesson from top to bottom with the solutions in, its facts included; checks and `start` are left out.
+
+    Raises BrokenSource with the cell and its error when one raises, or does not define what its exercise asks for.
+    """
+    ran, shared = Ran(), dict[str, Any](__name__="__main__")
+    for cell in lesson.cells:
+        if cell.kind != "code" or cell.language or "check" in cell.metadata:
+            continue
+        role, name = cell.role or ("", "")
+        if not role:
+            _execute(lesson, cell, cell.source, shared)
+            continue
+        exercise = exercises.get(name)
+        if exercise is None:
+            known = ", ".join(exercises)
+            raise BrokenSource(lesson.path, cell.line, f"no exercise is called {name}; its module has {known}")
+        asks = exercise.asks
+        if role == "answer":
+            stub = without_solution(cell.source)
+            if stub is not None and not lesson.of("given", name):
+                ran.stubs[name] = _define(lesson, cell, stub, dict(shared), asks)
+            ran.solutions[name] = _define(lesson, cell, cell.source, shared, asks)
+        elif role == "given":
+            ran.stubs[name] = ran.given[name] = _define(lesson, cell, cell.source, dict(shared), asks)
+        elif role == "alternative":
+            others = ran.alternatives.setdefault(name, {})
+            others[f"{name}.{len(others) + 1}"] = _define(lesson, cell, cell.source, dict(shared), asks)
+    return ran
+
+
+def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], asks: str) -> object:
+    namespace.pop(asks, None)
+    _execute(lesson, cell, source, namespace)
+    if asks not in namespace:
+        raise BrokenSource(lesson.path, cell.line, f"the cell does not define `{asks}`, the name its exercise asks for")
+    return namespace[asks]
+
+
+def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
+    file = f"{lesson.path}:{cell.line}"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(ast.parse(source, file), file, "exec"), namespace)
+    except Exception as error:
+        what = "fact does not hold" if cell.is_fact else "cell raises an error"
+        detail = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise BrokenSource(lesson.path, cell.line, f"this {what}: {detail}") from error

@@ -1,0 +1,154 @@
+"""Read a lesson source: jupytext's percent format, in the part of it that lessons use.
+
+A cell's role is in its header line: `tags=["en"]` and `tags=["ru"]` for prose, and for an exercise `answer`, `given`,
+`alternative`, `check` or `written` with its name. The reader needs the standard library alone, because the gate runs
+wherever torch is; a test holds it to jupytext's own reading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..exercise import Exercise
+from ..exercises import bare
+
+REPOSITORY = Path(__file__).parents[2]
+SOURCES = REPOSITORY / "notebooks" / "lessons"
+ROLES = ("answer", "given", "alternative", "check", "written")
+STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
+
+_HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
+_PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d+)\s*""")
+_SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
+
+
+class BrokenSource(Exception):
+    """A lesson source that cannot be built: which file, which line, what is wrong and what to do."""
+
+    def __init__(self, path: Path, line: int, wrong: str) -> None:
+        super().__init__(f"{path}:{line}: {wrong}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a lesson source; `line` is that of its header, from 1."""
+
+    kind: str  # "code" or "markdown"
+    source: str
+    metadata: dict[str, Any]
+    line: int
+
+    @property
+    def language(self) -> str | None:
+        return next((tag for tag in self.metadata.get("tags", []) if tag in ("en", "ru")), None)
+
+    @property
+    def is_fact(self) -> bool:
+        return "fact" in self.metadata.get("tags", [])
+
+    @property
+    def role(self) -> tuple[str, str] | None:
+        """("answer", "accumulate_uneven") and the like."""
+        return next(((role, str(self.metadata[role])) for role in ROLES if role in self.metadata), None)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson source, read. `folder` of the exercise modules is found from where the source lies."""
+
+    path: Path
+    cells: list[Cell] = field(repr=False)
+
+    @property
+    def file_name(self) -> str:
+        return self.path.stem
+
+    @property
+    def name(self) -> str:
+        return bare(self.path.stem)
+
+    @property
+    def reading(self) -> int:
+        """Minutes of reading, stated at the first cell."""
+        return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
+
+    def titles(self) -> dict[str, str]:
+        """The first heading in each language."""
+        found: dict[str, str] = {}
+        for cell in self.cells:
+            heading = re.match(r"# (.+)", cell.source)
+            if cell.language and cell.kind == "markdown" and heading:
+                found.setdefault(cell.language, heading[1].strip())
+        return found
+
+    def with_role(self, role: str) -> Iterator[tuple[str, Cell]]:
+        """Name and cell of every cell that has the role, in order."""
+        for cell in self.cells:
+            if cell.role and cell.role[0] == role:
+                yield cell.role[1], cell
+
+    def of(self, role: str, name: str) -> list[Cell]:
+        return [cell for each, cell in self.with_role(role) if each == name]
+
+
+def read(path: Path) -> Lesson:
+    """Read a lesson source. Raises BrokenSource with file and line, and OSError."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    starts = [i for i, line in enumerate(lines) if _HEADER.match(line)]
+    if not starts:
+        raise BrokenSource(path, 1, "no cell: a cell starts with a line `# %%` or `# %% [markdown]`")
+    return Lesson(path, [_cell(path, lines[a:b], a + 1) for a, b in zip(starts, [*starts[1:], len(lines)])])
+
+
+def _cell(path: Path, lines: list[str], line: int) -> Cell:
+    header = _HEADER.match(lines[0])
+    assert header is not None
+    metadata, at, text = {}, 0, header["metadata"].strip()
+    while at < len(text):
+        pair = _PAIR.match(text, at)
+        if pair is None:
+            raise BrokenSource(path, line, f'cannot read `{text[at:]}` in the header: write key="value"')
+        try:
+            metadata[pair["key"]] = json.loads(pair["value"])
+        except json.JSONDecodeError:
+            raise BrokenSource(path, line, f"`{pair['value']}` is not JSON: quote it with double quotes") from None
+        at = pair.end()
+    body = lines[1:]
+    if header["markdown"]:
+        stray = next((i for i, each in enumerate(body) if each and not each.startswith("#")), None)
+        if stray is not None:
+            raise BrokenSource(path, line + 1 + stray, "a line of a markdown cell starts with `# `")
+        body = [each.removeprefix("#").removeprefix(" ") for each in body]
+    source = "\n".join(body).strip("\n")
+    return Cell("markdown" if header["markdown"] else "code", source, metadata, line)
+
+
+def without_solution(source: str) -> str | None:
+    """`source` with the stub in place of every solution region; None when there is no region."""
+
+    def stub(region: re.Match[str]) -> str:
+        return "".join(f"{region['indent']}{line}\n" for line in STUB.splitlines())
+
+    replaced, count = _SOLUTION.subn(stub, source)
+    return replaced.rstrip("\n") if count else None
+
+
+def digest(text: str) -> str:
+    """What `of` holds at a Russian cell: tells whether its English twin is still the text it was written for."""
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def solutions(exercise: Exercise) -> list[str]:
+    """The solution and the alternatives of an exercise as code; none where the lesson sources are not to be had."""
+    found: list[str] = []
+    for path in sorted(SOURCES.glob(f"[0-9][0-9]_{exercise.lesson}.py")):
+        lesson = read(path)
+        for cell in lesson.of("answer", exercise.name) + lesson.of("alternative", exercise.name):
+            found.append(re.sub(r"^[ \t]*### (?:BEGIN|END) SOLUTION\n", "", cell.source + "\n", flags=re.M).strip())
+    return found

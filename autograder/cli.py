@@ -1,0 +1,130 @@
+"""The command line: `autograder lab | build | verify | course`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .authoring.build import Collection
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. Returns the exit status: 0, or 1 when something is to be mended (said on stderr)."""
+    parser = argparse.ArgumentParser(
+        prog="autograder", description="A course on torch.autograd and its graded checker."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    lab = commands.add_parser("lab", help="open JupyterLab on a working copy of the notebooks")
+    lab.add_argument("--language", choices=("en", "ru"), default="en")
+    lab.add_argument("--work", type=Path, default=Path("work"), help="the working copy (default: work)")
+    lab.add_argument("--prepare", action="store_true", help="only prepare the working copy")
+
+    build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
+    build.add_argument("lessons", nargs="*", metavar="LESSON")
+    build.add_argument(
+        "--check", action="store_true", help="write nothing; fail when a file is not what its source gives"
+    )
+    build.add_argument("--accept", action="store_true", help="the Russian texts match the English ones again")
+    build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
+
+    verify = commands.add_parser("verify", help="put every exercise through the gate")
+    verify.add_argument("lessons", nargs="*", metavar="LESSON")
+    verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
+    verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
+
+    course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
+    course.add_argument("directory", type=Path, metavar="DIR")
+    course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
+
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(globals()[f"_{chosen.command}"](chosen))
+    except _expected() as error:
+        print(f"autograder: {error}", file=sys.stderr)
+        return 1
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    from .authoring.source import BrokenSource
+    from .exercises import Unknown
+
+    return (BrokenSource, Unknown)
+
+
+def _lab(chosen: argparse.Namespace) -> int:
+    from .lab import open_lab, prepare
+
+    prepare(chosen.work, chosen.language)
+    return 0 if chosen.prepare else open_lab(chosen.work, chosen.language)
+
+
+def _build(chosen: argparse.Namespace) -> int:
+    from .authoring import build, lint
+
+    collection = _collection(chosen)
+    failed = False
+    for lesson in collection.read(chosen.lessons):
+        if chosen.accept:
+            print(f"{lesson.path}: {build.accept(lesson)} Russian cells accepted")
+            (lesson,) = collection.read([lesson.name])
+        complaints = list(lint.problems(lesson))
+        for line, complaint in complaints:
+            print(f"{lesson.path}:{line}: {complaint}", file=sys.stderr)
+        files = collection.files(lesson)
+        stale = build.stale(files) if chosen.check else []
+        for path in stale:
+            print(f"{path}: not what its source gives: run `autograder build {lesson.name}`", file=sys.stderr)
+        for path in () if chosen.check else build.write(files):
+            print(f"wrote {path}")
+        failed |= bool(complaints or stale)
+    return int(failed)
+
+
+def _verify(chosen: argparse.Namespace) -> int:
+    from .authoring import gate
+
+    collection = _collection(chosen)
+    reports, failed = [], False
+    for lesson in collection.read(chosen.lessons):
+        found, whole = gate.verify(lesson, collection.exercises(lesson))
+        reports += found
+        for complaint in whole:
+            print(f"{lesson.file_name}: {complaint}", file=sys.stderr)
+        for report in found:
+            for problem in report.problems:
+                print(f"{report.lesson}.{report.exercise}: {problem}", file=sys.stderr)
+        failed |= bool(whole or any(report.problems for report in found))
+    if chosen.json:
+        print(json.dumps([report.to_json() for report in reports], ensure_ascii=False, indent=2))
+    else:
+        for report in reports:
+            known = sum(report.mistakes[name] == name for name in report.mistakes)
+            sign = "✗" if report.problems else "✓"
+            alternatives = f"{len(report.alternatives)} alternatives"
+            print(
+                f"{sign} {report.exercise}: {report.solution}, {known}/{len(report.mistakes)} mistakes, {alternatives}"
+            )
+    return int(failed)
+
+
+def _course(chosen: argparse.Namespace) -> int:
+    from .grading.course import make_course
+
+    make_course(chosen.directory, chosen.id)
+    return 0
+
+
+def _collection(chosen: argparse.Namespace) -> Collection:
+    from .authoring.build import COURSE, private
+
+    return private(chosen.course) if chosen.course else COURSE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

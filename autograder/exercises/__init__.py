@@ -1,0 +1,116 @@
+"""Where exercises are found: one module per lesson in this folder, or in `exercises/` beside a private notebook.
+
+`keys/` next to the modules holds the built answer keys: observations, no solution code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..exercise import Exercise
+from ..language import Text, message
+
+PACKAGED = Path(__file__).parent
+
+
+class Unknown(LookupError):
+    """There is no lesson or exercise of that name; `says` tells a learner so and offers the nearest names."""
+
+    def __init__(self, what: str, name: str, known: list[str]) -> None:
+        names = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        quoted = ", ".join(f"`{n}`" for n in names)
+        nearest = message("unknown.nearest", names=quoted) if names else Text("", "")
+        self.says = Text(
+            message(f"unknown.{what}", name=name, nearest=nearest.en).en,
+            message(f"unknown.{what}", name=name, nearest=nearest.ru).ru,
+        )
+        super().__init__(self.says.en)
+
+
+def folders() -> list[Path]:
+    """The folders that hold exercise modules: a private one beside the notebook goes before the packaged one."""
+    return [folder for folder in (Path.cwd() / "exercises", PACKAGED) if folder.is_dir()]
+
+
+def lessons() -> list[str]:
+    """Names of all lessons that have exercises here."""
+    return sorted({path.stem for folder in folders() for path in folder.glob("*.py") if path.stem != "__init__"})
+
+
+def bare(lesson: str) -> str:
+    """A lesson's name without its number: 03_gradient_accumulation is gradient_accumulation."""
+    number, _, rest = lesson.partition("_")
+    return rest if number.isdigit() and rest else lesson
+
+
+def load(lesson: str) -> dict[str, Exercise]:
+    """The exercises of a lesson by name, in the order of its module. Raises Unknown."""
+    name = bare(lesson)
+    for folder in folders():
+        if (folder / f"{name}.py").is_file():
+            return load_file(folder / f"{name}.py")
+    raise Unknown("lesson", lesson, lessons())
+
+
+@cache
+def load_file(path: Path) -> dict[str, Exercise]:
+    """The exercises that one module defines, in its order."""
+    module = _module(path)
+    return {item.name: item for item in vars(module).values() if isinstance(item, Exercise)}
+
+
+def _module(path: Path) -> ModuleType:
+    if path.parent == PACKAGED:
+        return importlib.import_module(f"{__name__}.{path.stem}")
+    name = f"private_exercises.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported as a Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # `inspect` looks a probe's module up by name
+    spec.loader.exec_module(module)
+    return module
+
+
+def find(name: str, lesson: str | None = None) -> Exercise:
+    """The exercise called `name`, in `lesson` or in any lesson. Raises Unknown."""
+    if lesson is not None:
+        found = load(lesson)
+        if name in found:
+            return found[name]
+    everything = {exercise.name: exercise for each in lessons() for exercise in load(each).values()}
+    if name in everything:
+        return everything[name]
+    raise Unknown("exercise", name, list(everything))
+
+
+def key_path(lesson: str) -> Path:
+    """Where the built key of a lesson is, or would be."""
+    name = bare(lesson)
+    folder = next((f for f in folders() if (f / f"{name}.py").is_file()), PACKAGED)
+    return folder / "keys" / f"{name}.json"
+
+
+def keys(lesson: str) -> dict[str, Any]:
+    """The built key of a lesson: JSON data by exercise, as `judge.Expected` reads it."""
+    return _read_json(key_path(lesson))
+
+
+@cache
+def _read_json(path: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return data
+
+
+def packaged() -> Iterator[Path]:
+    """The exercise modules of the course itself."""
+    return (path for path in sorted(PACKAGED.glob("*.py")) if path.stem != "__init__")

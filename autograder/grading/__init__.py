@@ -1,0 +1,1 @@
+"""Grading: the course folder on which nbgrader's commands work."""

@@ -1,0 +1,229 @@
+"""Observations and what was expected -> Verdict: points, the first difference, the recognised mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .exercise import Aspect, Exercise
+from .observation import AtMost, Difference, canonical, compare, describe
+from .probe import Note, Run, decode_run, encode_run, observe
+from .verdict import AspectResult, Finding, Verdict
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the solution, every mistake and the code that was given show on the cases of one seed."""
+
+    seed: str
+    solution: Sequence[Run]
+    mistakes: Mapping[str, Sequence[Run]]
+    given: Sequence[Run] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "solution": [encode_run(run) for run in self.solution],
+            "mistakes": {name: [encode_run(run) for run in runs] for name, runs in self.mistakes.items()},
+            "given": None if self.given is None else [encode_run(run) for run in self.given],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Expected:
+        def runs(encoded: Sequence[dict[str, Any]]) -> list[Run]:
+            return [decode_run(run) for run in encoded]
+
+        given = data["given"]
+        return cls(
+            data["seed"],
+            runs(data["solution"]),
+            {name: runs(encoded) for name, encoded in data["mistakes"].items()},
+            None if given is None else runs(given),
+        )
+
+
+def expect(exercise: Exercise, solution: object, seed: str, given: object = None) -> Expected:
+    """Observe the solution, every mistake and the given code (None: there is none) on the cases of `seed`."""
+    programs = {name: as_answer(exercise, mistake.program, solution) for name, mistake in exercise.mistakes.items()}
+    return Expected(
+        seed,
+        observe(exercise, solution, seed),
+        {name: observe(exercise, program, seed) for name, program in programs.items()},
+        None if given is None else observe(exercise, given, seed),
+    )
+
+
+def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
+    """A mistake as an answer: a function as it is; the wrong entries of a table put into the solution's table."""
+    return {**solution, **program()} if exercise.asks_for == "dict" else program
+
+
+def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdict:
+    """The verdict on what an answer showed on the cases of `expected.seed`, one run per case, in order."""
+    notes = tuple({note.id + repr(note.parameters): note for run in runs for note in run.notes}.values())
+    for index, run in enumerate(runs):
+        if run.raised and run.raised.whose == "ours":
+            finding = Finding(seed=expected.seed, case=index, got=(Note(run.raised.id, run.raised.parameters),))
+            return _verdict(exercise, "our error", {}, finding, None, notes)
+    if any(run.raised and run.raised.parameters.get("type") == "NotImplementedError" for run in runs):
+        return unobserved(exercise, "not attempted", Note("absent.stub", {}))
+    if expected.given is not None and _all_same(exercise, runs, expected.given):
+        return unobserved(exercise, "not attempted", Note("absent.given", {}))
+
+    right = {aspect.name: _right(exercise, aspect, runs, expected.solution) for aspect in exercise.aspects}
+    failing = next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
+    if failing is None:
+        return _verdict(exercise, "passed", right, None, None, notes)
+    mistake = _recognise(exercise, failing, runs, expected)
+    return _verdict(exercise, "not yet", right, _finding(exercise, failing, runs, expected), mistake, notes)
+
+
+def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
+    """The verdict when there is nothing to observe: no such name, the wrong kind of object, a table with gaps."""
+    name = exercise.asks
+    if name not in namespace:
+        return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
+    answer, wanted = namespace[name], exercise.asks_for
+    if not (isinstance(answer, dict) if wanted == "dict" else callable(answer)):
+        kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": describe(canonical(answer))})
+        return unobserved(exercise, "not yet", kind)
+    gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
+    if gaps:
+        return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": ", ".join(gaps)}))
+    return None
+
+
+def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
+    """A verdict on an answer that was not run."""
+    return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
+
+
+def _right(exercise: Exercise, aspect: Aspect, runs: Sequence[Run], solution: Sequence[Run]) -> bool:
+    return len(runs) == len(solution) and all(
+        _difference(exercise, aspect.name, run, right) is None for run, right in zip(runs, solution)
+    )
+
+
+def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Difference | None:
+    if run.raised:
+        return Difference(run.raised.id, run.raised.parameters)
+    if name not in run.values:
+        return Difference("differs.kind", {"what": name, "got": "nothing", "expected": "a value"})
+    return compare(expected.values[name], run.values[name], what=name, rtol=exercise.rtol)
+
+
+def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
+    """The first case on which the failing aspect is wrong, and how it is."""
+    for index, (run, right) in enumerate(zip(runs, expected.solution)):
+        difference = _difference(exercise, failing.name, run, right)
+        if difference is None:
+            continue
+        got = [Note(difference.id, difference.parameters)]
+        wrong = _wrong_entries(exercise, run, right)
+        if wrong:
+            total = len(right.values[failing.name])
+            got = [Note("differs.table", {"wrong": len(wrong), "total": total, "entries": ", ".join(wrong)})]
+        if run.raised and run.raised.line is not None and run.raised.code:
+            got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
+        return Finding(failing.name, expected.seed, index, run.called, run.inputs, tuple(got))
+    return Finding(failing.name, expected.seed)
+
+
+# ------------------------------------------------------------------------------------------ which mistake was it?
+
+
+def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
+    """The mistake whose program shows the same in the failing aspect on every case; other keys break ties.
+
+    A budget or a bool that fails could come of anything: there the evidence has to agree as well.
+    """
+    if exercise.asks_for == "dict":
+        return _recognise_table(exercise, runs, expected)
+    best: tuple[int, str] | None = None
+    for name, theirs in expected.mistakes.items():
+        if not all(_same(exercise, failing.name, run, other) for run, other in zip(runs, theirs)):
+            continue
+        keys = {key for run in theirs for key in run.values} - {failing.name}
+        agree = {k for k in keys if all(_same(exercise, k, run, other) for run, other in zip(runs, theirs))}
+        evidence = keys - {aspect.name for aspect in exercise.aspects}
+        weak = any(isinstance(run.values.get(failing.name), (bool, AtMost)) for run in runs)
+        if weak and not evidence <= agree:
+            continue
+        if best is None or len(agree) > best[0]:
+            best = (len(agree), name)
+    return best[1] if best else None
+
+
+def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
+    """The mistake all of whose wrong entries were predicted; of several, the one that explains the most entries."""
+    best: tuple[int, str] | None = None
+    for name, theirs in expected.mistakes.items():
+        table, run, right = theirs[0], runs[0], expected.solution[0]
+        wrong = _wrong_entries(exercise, table, right)
+        key = exercise.aspects[0].name
+        answered = run.values.get(key)
+        if not isinstance(answered, dict) or not wrong:
+            continue
+        if all(compare(table.values[key][e], answered.get(e), what=e) is None for e in wrong):
+            if best is None or len(wrong) > best[0]:
+                best = (len(wrong), name)
+    return best[1] if best else None
+
+
+def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
+    """Names of the entries of a table of predictions that are not so."""
+    key = exercise.aspects[0].name
+    table, truth = run.values.get(key), right.values.get(key)
+    if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
+        return []
+    return [entry for entry, value in truth.items() if compare(value, table.get(entry), what=entry) is not None]
+
+
+def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:
+    keys = {key for run in others for key in run.values} | {key for run in runs for key in run.values}
+    return all(_same(exercise, key, run, other) for run, other in zip(runs, others) for key in sorted(keys) or [""])
+
+
+def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
+    """Do two runs show the same under `name`? Errors by their text without numbers, budgets by being kept."""
+    if run.raised or other.raised:
+        return run.raised is not None and other.raised is not None and _kind(run) == _kind(other)
+    if name not in run.values or name not in other.values:
+        return name not in run.values and name not in other.values
+    mine, theirs = run.values[name], other.values[name]
+    if isinstance(mine, AtMost) and isinstance(theirs, AtMost):
+        return mine.kept == theirs.kept
+    return compare(theirs, mine, what=name, rtol=exercise.rtol) is None
+
+
+def _kind(run: Run) -> str:
+    assert run.raised is not None
+    return re.sub(r"\d+", "#", f"{run.raised.id} {run.raised.parameters}")
+
+
+def _verdict(
+    exercise: Exercise,
+    state: str,
+    right: Mapping[str, bool],
+    finding: Finding | None,
+    mistake: str | None,
+    notes: tuple[Note, ...],
+) -> Verdict:
+    def result(aspect: Aspect) -> AspectResult:
+        if not right or not all(right[name] for name in aspect.after):
+            return AspectResult(aspect.name, aspect.points, 0, "waiting")
+        state = "right" if right[aspect.name] else "wrong"
+        return AspectResult(aspect.name, aspect.points, aspect.points if state == "right" else 0, state)
+
+    return Verdict(
+        exercise=exercise.name,
+        lesson=exercise.lesson,
+        version=exercise.version,
+        state=state,
+        aspects=tuple(result(aspect) for aspect in exercise.aspects),
+        finding=finding,
+        mistake=mistake,
+        notes=notes,
+    )

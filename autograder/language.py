@@ -1,0 +1,239 @@
+"""The two languages of the course: `Text`, a sentence in both, and every sentence of the interface by its id.
+
+Records (verdicts, progress) store ids and parameters; the sentence is chosen when somebody reads it. Texts of
+exercises live beside the exercise; this file holds what all exercises share.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import NamedTuple
+
+LANGUAGES = ("en", "ru")
+
+
+class Text(NamedTuple):
+    """One sentence in English and in Russian, with the same `{placeholders}` in both."""
+
+    en: str
+    ru: str
+
+    def format(self, **parameters: object) -> Text:
+        return Text(self.en.format(**parameters), self.ru.format(**parameters))
+
+    def read(self, language: str | None) -> str:
+        """The sentence in `language`; in both, one under the other, when the language is not known (None)."""
+        if language is None:
+            return self.en if self.en == self.ru else f"{self.en}\n{self.ru}"
+        return str(getattr(self, language))
+
+    def placeholders_agree(self) -> bool:
+        return _placeholders(self.en) == _placeholders(self.ru)
+
+
+def _placeholders(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def plural_ru(n: int, one: str, few: str, many: str) -> str:
+    """The Russian noun form that goes with `n`: 1 балл, 2 балла, 5 баллов."""
+    if n % 10 == 1 and n % 100 != 11:
+        return one
+    if n % 10 in (2, 3, 4) and n % 100 not in (12, 13, 14):
+        return few
+    return many
+
+
+MESSAGES: dict[str, Text] = {
+    # -- states of a verdict ------------------------------------------------------------------------------------
+    "state.passed": Text("passed", "верно"),
+    "state.not yet": Text("not yet", "пока неверно"),
+    "state.not attempted": Text("not attempted", "нет ответа"),
+    "state.our error": Text("our error", "сбой проверки"),
+    # -- the rows of a card -------------------------------------------------------------------------------------
+    "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
+    "card.called": Text("Called", "Вызвано"),
+    "card.with": Text("with", "где"),
+    "card.returned": Text("Came back", "Получено"),
+    "card.property": Text("Should hold", "Должно быть"),
+    "card.mistake": Text("It looks as if", "Похоже"),
+    "card.waiting": Text("waits for “{first}”", "сначала: «{first}»"),
+    "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
+    "card.notes": Text("Also seen", "Кроме того"),
+    "card.hint": Text('Stuck? hint("{exercise}")', 'Не получается? hint("{exercise}")'),
+    "card.solution": Text(
+        'Another way to write it: solution("{exercise}")', 'Как это можно записать иначе: solution("{exercise}")'
+    ),
+    "card.first_table": Text(
+        "Your first complete table had {right} of {total} right.",
+        "В вашей первой полной таблице верно: {right} из {total}.",
+    ),
+    # -- what came back -----------------------------------------------------------------------------------------
+    "differs.shape": Text("{what}: shape {got} came back, not {expected}", "{what}: форма {got}, а не {expected}"),
+    "differs.dtype": Text("{what}: dtype {got} came back, not {expected}", "{what}: dtype {got}, а не {expected}"),
+    "differs.device": Text(
+        "{what}: a tensor on {got} came back, not on {expected}", "{what}: тензор на {got}, а не на {expected}"
+    ),
+    "differs.entry": Text(
+        "{what}: {count} of {total} entries differ, the first at {index}, where {got} came back",
+        "{what}: отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
+    ),
+    "differs.kind": Text(
+        "{what}: {got} came back, where {expected} should be", "{what}: получено {got}, а нужно {expected}"
+    ),
+    "differs.value": Text("{what}: {got} came back", "{what}: получено {got}"),
+    "differs.length": Text("{what}: {got} items came back, not {expected}", "{what}: элементов {got}, а не {expected}"),
+    "differs.keys": Text("{what}: the entries are {got}", "{what}: получены записи {got}"),
+    "differs.table": Text(
+        "{wrong} of {total} entries are not so: {entries}", "Не так записей: {wrong} из {total} — {entries}"
+    ),
+    "differs.budget": Text("{what}: {used} used, the limit is {limit}", "{what}: израсходовано {used}, предел {limit}"),
+    "raised.answer": Text("{type}: {message}", "{type}: {message}"),
+    "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
+    "raised.arguments": Text(
+        "`{name}` cannot be called like this: {message}", "`{name}` нельзя вызвать таким образом: {message}"
+    ),
+    "raised.time": Text(
+        "It did not finish in {seconds} seconds: an endless loop?",
+        "Вычисление не закончилось за {seconds} с: бесконечный цикл?",
+    ),
+    "raised.exit": Text(
+        "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
+    ),
+    # -- there is nothing to judge yet --------------------------------------------------------------------------
+    "absent.name": Text(
+        "There is no `{name}` yet. Run the cell that defines it, then this one.",
+        "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту.",
+    ),
+    "absent.kind": Text(
+        "`{name}` should be {expected}; here it is {got}.", "`{name}` — это {got}, а должно быть: {expected}."
+    ),
+    "absent.stub": Text(
+        "The answer is still the stub. Write it, run its cell, then check again.",
+        "В ячейке ответа пока заготовка. Напишите ответ, выполните ячейку и проверьте снова.",
+    ),
+    "absent.entries": Text(
+        "Entries still to fill in: {entries}. Put a value in place of each `...`.",
+        "Осталось заполнить: {entries}. Поставьте значение вместо каждого `...`.",
+    ),
+    "absent.given": Text(
+        "It still behaves exactly like the code you were given.",
+        "Поведение пока в точности такое же, как у исходного кода.",
+    ),
+    # -- our own faults -----------------------------------------------------------------------------------------
+    "fault.probe": Text(
+        "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
+        "your instructor is told. You can help by reporting it.",
+        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Работу посмотрит преподаватель. "
+        "Сообщите нам об этом, пожалуйста.",
+    ),
+    # -- notes --------------------------------------------------------------------------------------------------
+    "note.warning": Text("A warning was given: {text}", "Предупреждение: {text}"),
+    "note.stderr": Text("Written to stderr: {text}", "Выведено в stderr: {text}"),
+    "note.printed": Text("{count} characters were printed: {text}", "Напечатано символов: {count}. {text}"),
+    "note.inputs": Text(
+        "The answer changed its input `{name}` in place. The caller would not expect that.",
+        "Ответ изменил на месте свой аргумент `{name}`. Вызывающий код этого не ждёт.",
+    ),
+    "note.left.grad_mode": Text(
+        "Gradient tracking was left switched {value}; it was put back.",
+        "После ответа отслеживание вычислений осталось в состоянии «{value}»; оно возвращено.",
+    ),
+    "note.left.default_dtype": Text(
+        "The default dtype was left at {value}; it was put back.",
+        "Тип по умолчанию остался {value}; он возвращён.",
+    ),
+    "note.left.default_device": Text(
+        "The default device was left at {value}; it was put back.",
+        "Устройство по умолчанию осталось {value}; оно возвращено.",
+    ),
+    "note.left.anomaly": Text(
+        "Anomaly detection was left switched {value}; it was put back.",
+        "Режим обнаружения аномалий остался в состоянии «{value}»; он возвращён.",
+    ),
+    "note.left.threads": Text(
+        "A thread of the answer is still running: {value}.", "Поток выполнения ответа ещё работает: {value}."
+    ),
+    "note.left.module_hooks": Text(
+        "Global module hooks were left registered; they were removed.",
+        "Остались зарегистрированные глобальные хуки модулей; они сняты.",
+    ),
+    # -- the learner's commands ---------------------------------------------------------------------------------
+    "start.ready": Text(
+        "{title}: {count} exercises, {points} points. Shift+Enter on a check shows a card.",
+        "{title}: упражнений {count}, баллов {points}. Shift+Enter в ячейке проверки покажет карточку.",
+    ),
+    "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
+    "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
+    "unknown.nearest": Text(" Did you mean {names}?", " Может быть, {names}?"),
+    "unknown.language": Text(
+        'There is no language `{name}`: use "en" or "ru".', 'Языка `{name}` нет: выберите "en" или "ru".'
+    ),
+    "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
+    "hint.next": Text('The next one: hint("{exercise}")', 'Следующая: hint("{exercise}")'),
+    "hint.last": Text("That was the last hint.", "Это последняя подсказка."),
+    "solution.locked": Text(
+        'The solution opens when the check has passed. To see it now: solution("{exercise}", give_up=True)',
+        'Решение откроется, когда проверка пройдена. Посмотреть сейчас: solution("{exercise}", give_up=True)',
+    ),
+    "solution.absent": Text(
+        "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
+        "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
+    ),
+    "solution.ours": Text("One way to write it", "Один из вариантов"),
+    "solution.alternative": Text("Another way", "Другой вариант"),
+    "reproduce.passed": Text(
+        "`{exercise}` has no failing case here; this is its first public case.",
+        "У `{exercise}` здесь нет непройденного примера; это первый открытый пример.",
+    ),
+    "progress.title": Text("Progress", "Что сделано"),
+    "progress.empty": Text("Nothing has been checked yet.", "Пока ничего не проверялось."),
+    "progress.exercise": Text("exercise", "упражнение"),
+    "progress.state": Text("state", "состояние"),
+    "progress.points": Text("points", "баллы"),
+    "progress.attempts": Text("checks", "проверок"),
+    "progress.extra": Text("extra", "дополнительное"),
+    "ready.title": Text("Ready to hand in", "Готово к сдаче"),
+    "ready.not": Text("Before you hand in", "Прежде чем сдавать"),
+    "ready.running": Text("Running {name} in a fresh process …", "Выполняю {name} в новом процессе …"),
+    "ready.total": Text(
+        "{earned} of {maximum} points in a fresh run", "{earned} из {maximum} баллов при новом запуске"
+    ),
+    "ready.manual": Text("{points} more are given by a person.", "Ещё {points} ставит преподаватель."),
+    "ready.unsaved": Text(
+        "The saved file differs from what you ran, in: {names}. Save (Ctrl+S) and run ready() again.",
+        "Сохранённый файл отличается от выполненного: {names}. Сохраните (Ctrl+S) и снова вызовите ready().",
+    ),
+    "ready.order": Text(
+        "Passed in this session, but not from top to bottom in a fresh run: {names}. A cell was run out of order, "
+        "changed or deleted.",
+        "В этом сеансе пройдено, но при новом запуске сверху вниз не проходит: {names}. Ячейки выполнялись "
+        "в другом порядке, менялись или удалены.",
+    ),
+    "ready.missing": Text(
+        "Checks missing from the file: {names}. Bring the cells back from a fresh copy of the lesson.",
+        "В файле нет проверок: {names}. Верните эти ячейки из чистой копии урока.",
+    ),
+    "ready.failed_cell": Text(
+        "A cell raises an error in a fresh run: {error}", "При новом запуске ячейка вызывает ошибку: {error}"
+    ),
+    "ready.file": Text("The file to hand in: {path}", "Файл для сдачи: {path}"),
+    "ready.unknown_file": Text(
+        'Which notebook is this? Call ready("path/of/the/notebook.ipynb").',
+        'Какая это тетрадь? Вызовите ready("путь/к/тетради.ipynb").',
+    ),
+    "ready.no_file": Text(
+        "There is no file {path}. Save the notebook first.", "Файла {path} нет. Сначала сохраните тетрадь."
+    ),
+    "errors.says": Text("What it means", "Что это значит"),
+    "errors.lesson": Text("More in lesson {lesson}.", "Подробнее — урок {lesson}."),
+    # -- kinds of values ----------------------------------------------------------------------------------------
+    "kind.function": Text("a function", "функция"),
+    "kind.class": Text("a class", "класс"),
+    "kind.dict": Text("a dict", "словарь (dict)"),
+}
+
+
+def message(id: str, **parameters: object) -> Text:
+    """The interface sentence `id` in both languages. Raises KeyError for an id that does not exist."""
+    return MESSAGES[id].format(**parameters)

@@ -1,0 +1,134 @@
+"""What probes count: how many backward passes are started, how the model is called, how many bytes are alive.
+
+Counts and bytes are deterministic where times are not. They are taken in runs of their own: correctness is never
+judged in a run with measuring switched on.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+@dataclass
+class Count:
+    """How often something happened."""
+
+    times: int = 0
+
+
+@contextmanager
+def counting_backward_runs() -> Iterator[Count]:
+    """Count the backward passes started, by whatever call: `backward`, `autograd.grad`, `torch.func`, `functional`.
+
+    All of them end in one function of torch.autograd, from other threads too. A run batched by vmap counts once;
+    forward mode starts none.
+    """
+    count, engine = Count(), torch.autograd._engine_run_backward
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        count.times += 1
+        return engine(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = counted  # type: ignore[attr-defined]
+    try:
+        yield count
+    finally:
+        torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
+
+
+@contextmanager
+def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
+    """The number of samples in each call of `model`, in order. Sees calls of the module, not of its `forward`."""
+    sizes: list[int] = []
+
+    def note(_: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
+        sizes.append(len(inputs[0]))
+
+    handle = model.register_forward_pre_hook(note)
+    try:
+        yield sizes
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch.Tensor]]:
+    """All parameters of `optimizer` as one flat tensor after each `optimizer.step()`, in order."""
+    path: list[torch.Tensor] = []
+
+    def note(stepped: torch.optim.Optimizer, *_: object) -> None:
+        parameters = [p.detach().flatten() for group in stepped.param_groups for p in group["params"]]
+        path.append(torch.cat(parameters))
+
+    handle = optimizer.register_step_post_hook(note)
+    try:
+        yield path
+    finally:
+        handle.remove()
+
+
+@dataclass
+class LiveBytes:
+    """Bytes of tensor storages made inside the block: alive `now`, and the most at any moment, `peak`."""
+
+    now: int = 0
+    peak: int = 0
+    _seen: set[int] = field(default_factory=set)
+
+    def _made(self, storage: torch.UntypedStorage) -> None:
+        key, size = id(storage), storage.nbytes()
+        self._seen.add(key)
+        self.now += size
+        self.peak = max(self.peak, self.now)
+        weakref.finalize(storage, self._freed, key, size)
+
+    def _freed(self, key: int, size: int) -> None:
+        self.now -= size
+        self._seen.discard(key)
+
+
+class _LiveBytesMode(TorchDispatchMode):
+    """Watches the outputs of every op of this thread. A storage counts until its last owner, Python or C++, lets go."""
+
+    def __init__(self, live: LiveBytes, known: Iterable[torch.Tensor]) -> None:
+        super().__init__()
+        self.live = live
+        self.known = [tensor.untyped_storage() for tensor in known]  # kept, so that no id is used twice
+        live._seen |= {id(storage) for storage in self.known}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        # `torch.tensor(list)` arrives as the argument of lift_fresh: it is born there.
+        born_outside = () if func._schema.name == "aten::lift_fresh" else _tensors((args, kwargs))
+        inputs = {id(tensor.untyped_storage()) for tensor in born_outside}
+        result = func(*args, **kwargs)
+        for tensor in _tensors(result):
+            storage = tensor.untyped_storage()
+            if id(storage) not in self.live._seen and id(storage) not in inputs and not tensor._is_zerotensor():
+                self.live._made(storage)
+        return result
+
+
+@contextmanager
+def live_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[LiveBytes]:
+    """Measure bytes of tensors that the block makes; storages of `known` tensors do not count.
+
+    Sees what the graph keeps (also `ctx` attributes and closures), gradients and intermediates. Does not see: scratch
+    memory inside a kernel, `resize_`, NumPy arrays, other threads. Equal to the allocator's own peak on plain
+    networks. Drop `.grad` first, or gradients are missed.
+    """
+    live = LiveBytes()
+    with _LiveBytesMode(live, known):
+        yield live
+
+
+def _tensors(tree: object) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

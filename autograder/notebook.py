@@ -1,0 +1,214 @@
+"""The learner's side, in a live kernel: start, check, hint, solution, reproduce, progress, ready."""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from . import exercises
+from .exercise import PUBLIC_SEED, Case, Exercise
+from .judge import Expected, judge, screen, unobserved
+from .language import LANGUAGES, Text, message
+from .probe import Note, observe
+from .progress import being_graded, record, standings
+from .verdict import Verdict
+
+
+@dataclass
+class Session:
+    """What this kernel knows: the language and lesson that `start` named, and the last verdict on each exercise."""
+
+    language: str | None = None
+    lesson: str | None = None
+    last: dict[str, Verdict] = field(default_factory=dict)
+    hints: dict[str, int] = field(default_factory=dict)
+
+
+SESSION = Session()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Something said to the learner: paragraphs, and blocks of code."""
+
+    paragraphs: tuple[Text, ...]
+    code: tuple[str, ...] = ()
+    value: str | None = None  # what nbgrader would read, when the reply stands in a graded cell
+
+    def __repr__(self) -> str:
+        return str(self) if self.value is None else self.value
+
+    def __str__(self) -> str:
+        return "\n\n".join([*(text.read(SESSION.language) for text in self.paragraphs), *self.code])
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{_lines(text.read(SESSION.language))}</p>" for text in self.paragraphs)
+        shown = "".join(f"<pre>{html.escape(code)}</pre>" for code in self.code)
+        return f'<div style="border-left:4px solid rgb(25,118,210);padding:.3em 1em;max-width:52em">{said}{shown}</div>'
+
+
+def _lines(text: str) -> str:
+    from .verdict import _inline
+
+    return _inline(text).replace("\n", "<br>")
+
+
+def start(lesson: str, *, language: str | None = None) -> Reply:
+    """Say which lesson this notebook is and in which language it speaks ("en" or "ru"; both without one)."""
+    if language is not None and language not in LANGUAGES:
+        return Reply((message("unknown.language", name=language),))
+    SESSION.language = language
+    try:
+        known = exercises.load(lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    SESSION.lesson = exercises.bare(lesson)
+    from .errors import explain_torch_errors
+
+    explain_torch_errors()
+    points = sum(exercise.points for exercise in known.values() if exercise.core)
+    return Reply((message("start.ready", title=SESSION.lesson, count=len(known), points=f"{points:g}"),))
+
+
+def check(name: str) -> Verdict | Reply:
+    """Check the answer to exercise `name` and return the verdict: a card for you, a number for nbgrader. Never raises."""
+    return _check(name, sys._getframe(1).f_globals)
+
+
+def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,), value="0")
+    verdict = replace(_judged(exercise, namespace), language=SESSION.language)
+    verdict = _with_first_table(exercise, verdict)
+    SESSION.last[name] = verdict
+    record(verdict)
+    if being_graded() == "validate" and verdict.state != "passed":
+        print(verdict, file=sys.stderr)  # the one thing that nbgrader's Validate shows
+    return verdict
+
+
+def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
+    screened = screen(exercise, namespace)
+    if screened:
+        return screened
+    try:
+        expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
+    except (OSError, LookupError, ValueError) as error:
+        fault = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
+        return unobserved(exercise, "our error", Note("fault.probe", fault))
+    return judge(exercise, observe(exercise, namespace[exercise.asks], expected.seed), expected)
+
+
+def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
+    """Remind of the first complete table of predictions: it is the one that shows what was understood before running."""
+    standing = standings().get(exercise.name)
+    if exercise.kind != "predict" or standing is None or standing.first.finding is None:
+        return verdict
+    table = next((n.parameters for n in standing.first.finding.got if n.id == "differs.table"), None)
+    if table is None:
+        return verdict
+    total = int(str(table["total"]))
+    first = Note("card.first_table", {"right": total - int(str(table["wrong"])), "total": total})
+    return replace(verdict, notes=(*verdict.notes, first))
+
+
+def hint(name: str, number: int | None = None) -> Reply:
+    """The next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    total = len(exercise.hints)
+    number = min(max(number or SESSION.hints.get(name, 0) + 1, 1), total)
+    SESSION.hints[name] = number
+    title = message("hint.title", number=number, total=total)
+    after = message("hint.next", exercise=name) if number < total else message("hint.last")
+    says = exercise.hints[number - 1]
+    if "\n" in says.read("en"):
+        return Reply((title, after), code=(says.read(SESSION.language or "en"),))
+    return Reply((title, says, after))
+
+
+def solution(name: str, *, give_up: bool = False) -> Reply:
+    """The solution of exercise `name` and other ways to write it: when its check has passed, or with give_up=True."""
+    from .authoring.source import solutions
+
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    last, standing = SESSION.last.get(name), standings().get(name)
+    passed = (last and last.state == "passed") or (standing and standing.best.state == "passed")
+    if not passed and not give_up:
+        return Reply((message("solution.locked", exercise=name),))
+    found = solutions(exercise)
+    if not found:
+        return Reply((message("solution.absent"),))
+    return Reply((message("solution.ours"),), code=tuple(found))
+
+
+def reproduce(name: str) -> Case:
+    """The public case on which the last check of `name` failed (the first one, if none did), made anew.
+
+    Raises LookupError for an unknown exercise.
+    """
+    exercise = exercises.find(name, SESSION.lesson)
+    last = SESSION.last.get(name)
+    index = last.finding.case if last and last.finding and last.finding.seed == PUBLIC_SEED else 0
+    return exercise.draw(PUBLIC_SEED)[index]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that reads as text and as HTML."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __repr__(self) -> str:
+        widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (self.head, *self.rows)
+        )
+        return "\n".join([self.title, *lines])
+
+    def _repr_html_(self) -> str:
+        def row(cells: tuple[str, ...], tag: str) -> str:
+            inside = "".join(f'<{tag} style="text-align:left">{html.escape(cell)}</{tag}>' for cell in cells)
+            return f"<tr>{inside}</tr>"
+
+        body = "".join(row(cells, "td") for cells in self.rows)
+        return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>"
+
+
+def progress() -> Table | Reply:
+    """What has been checked so far, in all lessons: state, points and number of checks. Survives a kernel restart."""
+    done = standings()
+    if not done:
+        return Reply((message("progress.empty"),))
+    language = SESSION.language or "en"
+
+    def say(id: str) -> str:
+        return message(id).read(language)
+
+    rows = []
+    for name, standing in done.items():
+        exercise = exercises.find(name, standing.best.lesson)
+        extra = "" if exercise.core else f" ({say('progress.extra')})"
+        points = f"{standing.best.points:g}/{standing.best.maximum:g}"
+        rows.append((name + extra, say(f"state.{standing.best.state}"), points, str(standing.checks)))
+    head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points", "attempts"))
+    return Table(say("progress.title"), head, tuple(rows))
+
+
+def ready(path: str | None = None) -> Table | Reply:
+    """Run the saved notebook in a fresh process, list its points, and say what to mend before handing it in."""
+    from .ready import rehearse
+
+    return rehearse(path)

@@ -1,0 +1,218 @@
+"""What a probe may return: its canonical form, how two of them are compared, and a safe encoding.
+
+An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists, tuples and dicts of these. Nothing
+else survives `canonical`, and nothing is ever unpickled, so an observation may come from a process that is not trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+RTOL = 1e-6
+_MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A budget: `used` was spent where `limit` is allowed. The limit follows from the case's sizes, never from a solution."""
+
+    limit: int
+    used: int
+
+    @property
+    def kept(self) -> bool:
+        return self.used <= self.limit
+
+
+@dataclass(frozen=True)
+class Other:
+    """Stands for a value that is no observation (a generator, a module, a tensor without data): only its kind is kept."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How an observed value differs from the expected one: the id of a sentence in `language` and its parameters."""
+
+    id: str
+    parameters: dict[str, object]
+
+
+def canonical(value: object, _depth: int = 0) -> Any:
+    """`value` as an observation. Never raises and never runs the value's own code.
+
+    Tensors are detached, cloned and moved to the CPU; subclasses lose their class, so that none can lie about itself.
+    """
+    if value is None or type(value) in (bool, int, str):
+        return value[:_MOST_TEXT] if isinstance(value, str) else value
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, torch.Tensor):
+        return _canonical_tensor(value)
+    if type(value) is AtMost:
+        return value
+    if _depth < _MOST_DEPTH and type(value) in (list, tuple) and len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
+        return [canonical(item, _depth + 1) for item in value]  # type: ignore[attr-defined]
+    if _depth < _MOST_DEPTH and type(value) is dict and len(value) <= _MOST_ITEMS:
+        return {str(key)[:200]: canonical(item, _depth + 1) for key, item in value.items()}
+    if type(value) is Other:
+        return value
+    return Other("..." if value is Ellipsis else type(value).__name__)
+
+
+def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
+    with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
+        try:
+            plain = tensor.as_subclass(torch.Tensor).detach()
+            if plain.device.type == "meta":
+                return Other("tensor on meta")
+            if plain.layout != torch.strided:
+                plain = plain.to_dense()
+            return plain.to("cpu", copy=True).resolve_conj().resolve_neg()
+        except (RuntimeError, NotImplementedError):
+            return Other("tensor without data")
+
+
+def compare(expected: Any, got: Any, *, what: str, rtol: float = RTOL) -> Difference | None:
+    """None when `got` is right, else how it differs, said without giving the expected numbers away.
+
+    Tensors must agree in shape, then dtype, then in every entry to `rtol` of the expected tensor's largest magnitude;
+    NaN agrees with NaN only. An int may stand for a float. A budget is right when `used` keeps the *expected* limit.
+    """
+    if isinstance(expected, AtMost):
+        if not isinstance(got, AtMost):
+            return Difference("differs.value", {"what": what, "got": describe(got)})
+        if got.used <= expected.limit:
+            return None
+        return Difference("differs.budget", {"what": what, "used": got.used, "limit": expected.limit})
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(got, torch.Tensor):
+            return Difference("differs.kind", {"what": what, "got": describe(got), "expected": "a tensor"})
+        return _compare_tensors(expected, got, what, rtol)
+    if isinstance(expected, (list, dict)):
+        if type(got) is not type(expected):
+            return Difference("differs.kind", {"what": what, "got": describe(got), "expected": describe(expected)})
+        return _compare_items(expected, got, what, rtol)
+    if _same_scalar(expected, got, rtol):
+        return None
+    return Difference("differs.value", {"what": what, "got": describe(got)})
+
+
+def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol: float) -> Difference | None:
+    if expected.shape != got.shape:
+        return Difference("differs.shape", {"what": what, "got": tuple(got.shape), "expected": tuple(expected.shape)})
+    if expected.dtype != got.dtype:
+        return Difference("differs.dtype", {"what": what, "got": str(got.dtype), "expected": str(expected.dtype)})
+    if expected.dtype.is_floating_point or expected.dtype.is_complex:
+        finite = expected[torch.isfinite(expected)]
+        largest = finite.abs().max().item() if finite.numel() else 0.0
+        close = torch.isclose(got, expected, rtol=rtol, atol=rtol * largest, equal_nan=True)
+    else:
+        close = got == expected
+    if bool(close.all()):
+        return None
+    wrong = (~close).nonzero()
+    index = tuple(wrong[0].tolist())
+    return Difference(
+        "differs.entry",
+        {
+            "what": what,
+            "count": len(wrong),
+            "total": got.numel(),
+            "index": list(index),
+            "got": describe(got[index].item()),
+        },
+    )
+
+
+def _compare_items(expected: Any, got: Any, what: str, rtol: float) -> Difference | None:
+    if isinstance(expected, dict):
+        if expected.keys() != got.keys():
+            return Difference("differs.keys", {"what": what, "got": ", ".join(got)})
+        pairs = [(f"{what}[{key!r}]", expected[key], got[key]) for key in expected]
+    else:
+        if len(expected) != len(got):
+            return Difference("differs.length", {"what": what, "got": len(got), "expected": len(expected)})
+        pairs = [(f"{what}[{i}]", a, b) for i, (a, b) in enumerate(zip(expected, got))]
+    return next((d for name, a, b in pairs if (d := compare(a, b, what=name, rtol=rtol))), None)
+
+
+def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
+    numbers = [type(v) in (int, float) for v in (expected, got)]
+    if not all(numbers):
+        return type(expected) is type(got) and bool(expected == got)
+    if math.isnan(expected) or math.isnan(got):
+        return math.isnan(expected) and math.isnan(got)
+    return math.isclose(expected, got, rel_tol=rtol, abs_tol=1e-12)
+
+
+def describe(value: Any) -> str:
+    """A short, language-neutral name of a value for a card: a tensor by shape and dtype, a number to six digits."""
+    if isinstance(value, torch.Tensor):
+        if value.dim() == 0:
+            return f"tensor({describe(value.item())})"
+        return f"tensor {tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:59] + "…")
+    if isinstance(value, Other):
+        return value.kind
+    if isinstance(value, AtMost):
+        return f"{value.used} (≤ {value.limit})"
+    if isinstance(value, (list, dict)):
+        return f"{type(value).__name__}({len(value)})"
+    return str(value)[:60]
+
+
+def encode(value: Any) -> Any:
+    """A canonical observation as JSON data, exact to the bit. Tensors become a flat list of numbers with shape and dtype."""
+    if isinstance(value, torch.Tensor):
+        flat = torch.view_as_real(value).flatten() if value.is_complex() else value.flatten()
+        numbers = [encode(number) for number in flat.tolist()]
+        return {"tensor": numbers, "shape": list(value.shape), "dtype": str(value.dtype).removeprefix("torch.")}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, AtMost):
+        return {"at_most": value.limit, "used": value.used}
+    if isinstance(value, Other):
+        return {"other": value.kind}
+    if isinstance(value, list):
+        return [encode(item) for item in value]
+    if isinstance(value, dict):
+        return {"dict": {key: encode(item) for key, item in value.items()}}
+    return value
+
+
+def decode(data: Any) -> Any:
+    """The observation that `encode` wrote. Raises ValueError for anything `encode` does not write."""
+    if data is None or isinstance(data, (bool, int, float, str)):
+        return data
+    if isinstance(data, list):
+        return [decode(item) for item in data]
+    match data:
+        case {"tensor": list(numbers), "shape": list(shape), "dtype": str(name)}:
+            dtype = getattr(torch, name, None)
+            if not isinstance(dtype, torch.dtype):
+                raise ValueError(f"no torch dtype is called {name!r}")
+            flat = [decode(number) for number in numbers]
+            if dtype.is_complex:
+                real = torch.float32 if dtype == torch.complex64 else torch.float64
+                return torch.view_as_complex(torch.tensor(flat, dtype=real).reshape(*shape, 2))
+            return torch.tensor(flat, dtype=dtype).reshape(shape)
+        case {"float": "nan" | "inf" | "-inf" as text}:
+            return float(text)
+        case {"at_most": int(limit), "used": int(used)}:
+            return AtMost(limit, used)
+        case {"other": str(kind)}:
+            return Other(kind)
+        case {"dict": dict(items)}:
+            return {str(key): decode(item) for key, item in items.items()}
+    raise ValueError(f"not an encoded observation: {str(data)[:80]}")
