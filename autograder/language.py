@@ -193,6 +193,41 @@ MESSAGES: dict[str, Text] = {
     "progress.points": Text("points", "баллы"),
     "progress.attempts": Text("checks", "проверок"),
     "progress.extra": Text("extra", "дополнительное"),
+    # -- the working copy ---------------------------------------------------------------------------------------
+    "lab.no_lessons": Text(
+        "There are no lessons in {folder}. Run this in the course repository.",
+        "В папке {folder} нет уроков. Запустите команду в репозитории курса.",
+    ),
+    "lab.newer": Text(
+        "{name}: there is a newer version of the lesson. Your answers carried over: {count}.",
+        "{name}: вышла новая версия урока. Перенесено ваших ответов: {count}.",
+    ),
+    "lab.carried": Text(
+        "{name}: answers carried over from {path}: {count}.",
+        "{name}: перенесено ответов из {path}: {count}.",
+    ),
+    "lab.gone": Text(
+        "{name}: no longer in the lesson: {names}. These answers stay in the previous copy.",
+        "{name}: в уроке больше нет: {names}. Эти ответы остались в прежней копии.",
+    ),
+    "lab.kept": Text(
+        "{name}: the previous copy, with everything you added to it, is {path}.",
+        "{name}: прежняя копия со всем, что вы в неё добавили, лежит в {path}.",
+    ),
+    "lab.unreadable": Text(
+        "{path} cannot be read as a notebook ({error}). It was left as it is. "
+        "For a fresh copy, give this file another name and run the command again.",
+        "{path} не читается как тетрадь ({error}). Файл оставлен как есть. "
+        "Чтобы получить чистую копию, переименуйте его и запустите команду снова.",
+    ),
+    "lab.unreadable_other": Text(
+        "{path} cannot be read as a notebook ({error}), so no answers were carried over from it.",
+        "{path} не читается как тетрадь ({error}), поэтому ответы из него не перенесены.",
+    ),
+    "lab.address": Text(
+        "JupyterLab is here: {url}\nTo stop it, press Ctrl+C in this terminal.",
+        "JupyterLab открыт по адресу: {url}\nЧтобы остановить его, нажмите Ctrl+C в этом терминале.",
+    ),
     "ready.title": Text("Ready to hand in", "Готово к сдаче"),
     "ready.not": Text("Before you hand in", "Прежде чем сдавать"),
     "ready.running": Text("Running {name} in a fresh process …", "Выполняю {name} в новом процессе …"),
@@ -223,7 +258,29 @@ MESSAGES: dict[str, Text] = {
         'Какая это тетрадь? Вызовите ready("путь/к/тетради.ipynb").',
     ),
     "ready.no_file": Text(
-        "There is no file {path}. Save the notebook first.", "Файла {path} нет. Сначала сохраните тетрадь."
+        'There is no file {path}. Save the notebook, or name it if it was renamed: ready("its name.ipynb").',
+        'Файла {path} нет. Сохраните тетрадь, а если вы её переименовали, назовите её: ready("её имя.ipynb").',
+    ),
+    "ready.unreadable": Text(
+        "{path} cannot be read as a notebook ({error}). Save it again from the editor.",
+        "{path} не читается как тетрадь ({error}). Сохраните её из редактора ещё раз.",
+    ),
+    "ready.no_nbclient": Text(
+        "ready() runs the notebook with nbclient, and {name} is not installed here: pip install nbclient nbformat",
+        "ready() выполняет тетрадь с помощью nbclient, а модуль {name} здесь не установлен: "
+        "pip install nbclient nbformat",
+    ),
+    "ready.no_lesson": Text(
+        "{path} is not a lesson of this course: there is nothing to check in it.",
+        "{path} — не урок этого курса: проверять в этой тетради нечего.",
+    ),
+    "ready.nested": Text(
+        "This is a run for checking, where ready() does nothing.",
+        "Это проверочный запуск, в нём ready() ничего не делает.",
+    ),
+    "ready.died": Text(
+        "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",
+        "Новый процесс завершился до последней ячейки: его остановила ячейка или не хватило памяти?",
     ),
     "errors.says": Text("What it means", "Что это значит"),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее — урок {lesson}."),

@@ -13,7 +13,7 @@ from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
 from .language import LANGUAGES, Text, message
 from .probe import Note, observe
-from .progress import being_graded, record, standings
+from .records import being_graded, record, standings
 from .verdict import Verdict
 
 
@@ -66,11 +66,18 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
     except exercises.Unknown as unknown:
         return Reply((unknown.says,))
     SESSION.lesson = exercises.bare(lesson)
-    from .errors import explain_torch_errors
-
-    explain_torch_errors()
+    _attend()
     points = sum(exercise.points for exercise in known.values() if exercise.core)
     return Reply((message("start.ready", title=SESSION.lesson, count=len(known), points=f"{points:g}"),))
+
+
+def _attend() -> None:
+    """In IPython: explain torch's errors from now on, and remember what is run in which cell."""
+    from .errors import explain_torch_errors
+    from .ready import remember_cells
+
+    explain_torch_errors()
+    remember_cells()
 
 
 def check(name: str) -> Verdict | Reply:
@@ -165,18 +172,19 @@ def reproduce(name: str) -> Case:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that reads as text and as HTML."""
+    """A table that reads as text and as HTML; `below` are sentences under it."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    below: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
         lines = (
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (self.head, *self.rows)
         )
-        return "\n".join([self.title, *lines])
+        return "\n".join([self.title, *lines, *self.below])
 
     def _repr_html_(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:
@@ -184,7 +192,8 @@ class Table:
             return f"<tr>{inside}</tr>"
 
         body = "".join(row(cells, "td") for cells in self.rows)
-        return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>"
+        below = "".join(f"<p>{_lines(sentence)}</p>" for sentence in self.below)
+        return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>{below}"
 
 
 def progress() -> Table | Reply:

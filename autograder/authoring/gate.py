@@ -7,6 +7,7 @@ every text exists in both languages with the same placeholders.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,9 +84,11 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
         if len({verdict.points for verdict in found}) > 1:
             report.problems.append(f"the mistake {name} earns different points on different seeds")
         if any(verdict.state != "not yet" for verdict in found):
-            report.problems.append(f"the mistake {name} is not rejected: {[verdict.state for verdict in found]}")
+            states = Counter(verdict.state for verdict in found)
+            report.problems.append(f"the mistake {name} is not rejected: {dict(states)}")
         if report.mistakes[name] != name:
-            report.problems.append(f"the mistake {name} is recognised as {[verdict.mistake for verdict in found]}")
+            as_what = Counter(verdict.mistake for verdict in found)
+            report.problems.append(f"the mistake {name} is recognised as {dict(as_what)}")
     for junk, answer in JUNK.items() if exercise.asks_for == "function" else ():
         verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED])
         if verdict.state in ("our error", "passed"):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import mse_loss
+from torch.nn.functional import cross_entropy, mse_loss
 
 from ..exercise import Case, aspect, exercise
 from ..language import Text
 from ..measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
 from ..observation import AtMost
+from ..probe import using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -159,7 +161,7 @@ accumulate_equal = exercise(
             "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один микробатч?",
         ),
         Text(
-            "Clear once, before the loop. In the loop: forward, scale, backward. Nothing else.",
+            "Clear once, before the loop. In the loop: forward, scale, `backward()`. Nothing else.",
             "Обнулите один раз, до цикла. В цикле: прямой проход, масштабирование, `backward()`. Больше ничего.",
         ),
         Text(
@@ -634,3 +636,840 @@ def averages_the_means(model: Any, optimizer: Any, batches: Batches, accumulatio
             losses.append(loss.item())
         optimizer.step()
     return sum(losses) / len(losses)
+
+
+# ------------------------------------------------------------------------ extra: the seed's second accumulation cell
+
+
+fix_backward_last = exercise(
+    title=Text("Find the bug: the other cell that prints 1.46", "Найдите ошибку: другая ячейка, которая печатает 1.46"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect("weights", 2, *fix_zero_inside.aspects[0].says),
+        aspect("backward_runs", 1, *accumulate_equal.aspects[1].says),
+    ],
+    hints=[
+        Text(
+            "How many losses are computed in a window, and how many of them go backward?",
+            "Сколько значений функции потерь вычисляется за окно и для скольких из них идёт обратный проход?",
+        ),
+        Text(
+            "`loss` is one name. Each turn of the loop gives it a new value; what happens to the old one?",
+            "`loss` — одно имя. На каждом витке оно получает новое значение; что становится со старым?",
+        ),
+        Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
+    ],
+)(_trains("fix_backward_last"))
+fix_backward_last.cases(_windows)
+
+
+@fix_backward_last.mistake(
+    en="It looks as if gradients are cleared before each micro-batch: the last one of a window is all that the step sees.",
+    ru="Похоже, что градиенты обнуляются перед каждым микробатчем: шаг видит только последний микробатч окна.",
+)
+def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        optimizer.zero_grad()
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+
+
+@fix_backward_last.mistake(
+    en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
+    "but until then every graph of the window stays in memory.",
+    ru="Похоже, что потери окна складываются и идут назад вместе. Веса верны, "
+    "но до этого все графы окна остаются в памяти.",
+)
+def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            total.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            total = 0.0
+
+
+@fix_backward_last.mistake(
+    en="It looks as if a running sum of losses goes backward at every turn: the second time, the graphs before are gone.",
+    ru="Похоже, что на каждом витке идёт назад растущая сумма потерь: во второй раз прежних графов уже нет.",
+)
+def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        total.backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_backward_last.mistake(
+    en="It looks as if `retain_graph=True` lets a running sum go backward again and again: old losses are counted twice.",
+    ru="Похоже, что с `retain_graph=True` растущая сумма потерь идёт назад снова и снова: старые потери учтены дважды.",
+)
+def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        total.backward(retain_graph=True)
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+# -------------------------------------------------------------------------------------- extra: None is not zero
+
+
+@exercise(
+    title=Text("`None` and zero", "`None` и ноль"),
+    kind="predict",
+    minutes=6,
+    aspects=[aspect("table", 1, *predict_accumulation.aspects[0].says)],
+    hints=[
+        Text(
+            "What does an optimizer do with a parameter whose `.grad` is None?",
+            "Что оптимизатор делает с параметром, у которого `.grad` равен None?",
+        ),
+        Text(
+            "Momentum: velocity = 0.9 * velocity + gradient; then w = w - 0.1 * velocity. Put in a gradient of 0.",
+            "Импульс: velocity = 0.9 * velocity + gradient; затем w = w - 0.1 * velocity. Подставьте градиент 0.",
+        ),
+        Text(
+            "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the parameter.",
+            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает параметр.",
+        ),
+    ],
+)
+def predict_zero_grad(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": answer.predict_zero_grad}
+
+
+@predict_zero_grad.mistake(
+    en="It looks as if None counted as a gradient of zero. A parameter whose `.grad` is None is skipped, momentum and all.",
+    ru="Похоже, что None принят за нулевой градиент. Параметр, у которого `.grad` равен None, пропускается целиком, вместе с импульсом.",
+)
+def none_counts_as_zero() -> dict[str, object]:
+    return {"w: None, momentum": 0.81}
+
+
+@predict_zero_grad.mistake(
+    en="It looks as if a gradient of zero stopped the step. Momentum goes on moving the weight.",
+    ru="Похоже, что нулевой градиент остановил шаг. Импульс продолжает двигать вес.",
+)
+def zero_stops_the_step() -> dict[str, object]:
+    return {"w: zero, momentum": 0.9}
+
+
+@predict_zero_grad.mistake(
+    en="It looks as if `zero_grad()` left zeros. By default it leaves None; zeros need `set_to_none=False`.",
+    ru="Похоже, что `zero_grad()` оставил нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+)
+def default_leaves_zeros() -> dict[str, object]:
+    return {"w.grad after zero_grad()": 0.0}
+
+
+@predict_zero_grad.mistake(
+    en="It looks as if the weight moved without momentum, too. Plain descent on a gradient of zero stays where it is.",
+    ru="Похоже, что вес сдвинулся и без импульса. Обычный спуск с нулевым градиентом остаётся на месте.",
+)
+def moves_without_momentum() -> dict[str, object]:
+    return {"w: zero, no momentum": 0.81}
+
+
+# ----------------------------------------------------------------------------------------- extra: clip once a window
+
+
+def affine(rng: torch.Generator) -> torch.nn.Linear:
+    model = torch.nn.Linear(3, 1, dtype=torch.float64)
+    model.weight = torch.nn.Parameter(uniform(rng, 1, 3))
+    model.bias = torch.nn.Parameter(uniform(rng, 1))
+    return model
+
+
+def scattered(rng: torch.Generator, *sizes: int) -> Batches:
+    """Micro-batches whose gradients point to and fro, the longest first: clipping any of them early shows at the end."""
+    return [(2 * uniform(rng, n, 3), (-3.0) ** -i * 100 * uniform(rng, n, 1)) for i, n in enumerate(sizes)]
+
+
+def norm_of_mean(model: torch.nn.Module, batches: Batches) -> float:
+    """Norm of the gradient of the mean loss over all samples."""
+    x, y = (torch.cat(parts) for parts in zip(*batches))
+    gradients = torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))
+    return torch.cat([g.flatten() for g in gradients]).norm().item()
+
+
+@exercise(
+    title=Text("Clip once per window", "Отсечение один раз за окно"),
+    kind="complete",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="The step uses the window's whole gradient, shortened to `max_norm` only if it is longer.",
+            ru="Шаг использует весь градиент окна, укороченный до `max_norm`, только если он длиннее.",
+        )
+    ],
+    hints=[
+        Text(
+            "The norm of which gradient should stay below `max_norm`: a micro-batch's or the window's?",
+            "Норма какого градиента должна не превышать `max_norm`: микробатча или окна?",
+        ),
+        Text(
+            "Accumulate as before. `torch.nn.utils.clip_grad_norm_` has one right place, and it is not in the loop.",
+            "Накопите градиент как раньше. У `torch.nn.utils.clip_grad_norm_` одно верное место, и оно не в цикле.",
+        ),
+        Text(
+            "optimizer.zero_grad()\nfor x, y in batches:\n    ...\ntorch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n...",
+            "optimizer.zero_grad()\nfor x, y in batches:\n    ...\ntorch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n...",
+        ),
+    ],
+)
+def clip_once(answer: Any, case: Case) -> dict[str, object]:
+    with weights_after_steps(case.optimizer) as weights:
+        answer.clip_once(case.model, case.optimizer, case.batches, case.max_norm)
+    return {"weights": weights}
+
+
+@clip_once.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for factor in (0.5, 1.5):  # shorter than the mean gradient; longer than it, but shorter than the sum of three
+        model, batches = affine(rng), scattered(rng, 4, 4, 4)
+        max_norm = factor * norm_of_mean(model, batches)
+        yield Case(model=model, optimizer=sgd(model), batches=batches, max_norm=max_norm)
+
+
+def _window(model: Any, optimizer: Any, batches: Batches, after_each: Callable[[], object] = lambda: None) -> None:
+    """Accumulate a window's gradient over micro-batches of the same size."""
+    optimizer.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+        after_each()
+
+
+@clip_once.mistake(
+    en="It looks as if the gradient is clipped after every micro-batch: what was cut early is missing from the window.",
+    ru="Похоже, что градиент отсекается после каждого микробатча: отрезанного раньше в градиенте окна уже нет.",
+)
+def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if clipping comes after the step, when the long gradient has already been used.",
+    ru="Похоже, что отсечение стоит после шага, когда длинный градиент уже использован.",
+)
+def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    optimizer.step()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+@clip_once.mistake(
+    en="It looks as if every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
+    ru="Похоже, что отсекается каждая компонента по значению. Это поворачивает градиент; отсечение по норме только укорачивает.",
+)
+def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if each parameter is clipped on its own. The norm is that of all parameters together.",
+    ru="Похоже, что каждый параметр отсекается отдельно. Норма берётся по всем параметрам вместе.",
+)
+def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    for parameter in model.parameters():
+        torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the sum of the gradients is clipped, not their mean: the division by K is missing.",
+    ru="Похоже, что отсекается сумма градиентов, а не среднее: не хватает деления на K.",
+)
+def clips_the_sum(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+# ------------------------------------------------------------------------------ extra: mixed precision's loss scale
+
+
+class FakeScaler:
+    """`torch.amp.GradScaler` with a fixed scale of 2**16, in float64 on the CPU: only the order of its calls matters."""
+
+    def __init__(self) -> None:
+        self.factor, self.unscaled, self.updates = 2.0**16, False, 0
+
+    def __repr__(self) -> str:
+        return "scaler with scale 65536"
+
+    def scale(self, loss: Tensor) -> Tensor:
+        return loss * self.factor
+
+    def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.unscaled:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        self.unscaled = True
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad.div_(self.factor)
+
+    def step(self, optimizer: torch.optim.Optimizer) -> None:
+        if not self.unscaled:
+            self.unscale_(optimizer)
+        optimizer.step()
+
+    def update(self) -> None:
+        self.unscaled, self.updates = False, self.updates + 1
+
+
+@exercise(
+    title=Text("Clipping under a loss scale", "Отсечение при масштабировании функции потерь"),
+    kind="complete",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="The step is the one you would make without a scale: `max_norm` is compared with the true gradient.",
+            ru="Шаг такой же, как без масштаба: с `max_norm` сравнивается настоящий градиент.",
+        ),
+        aspect(
+            "updates",
+            1,
+            en="`scaler.update()` is called once per window.",
+            ru="`scaler.update()` вызывается один раз за окно.",
+        ),
+    ],
+    hints=[
+        Text(
+            "After `scaler.scale(loss).backward()`, what is the norm of `.grad` compared with the true one?",
+            "Во сколько раз норма `.grad` после `scaler.scale(loss).backward()` больше настоящей?",
+        ),
+        Text(
+            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before clipping.",
+            "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
+        ),
+        Text(
+            "...  # accumulate scaled losses\nscaler.unscale_(optimizer)\n...  # clip\nscaler.step(optimizer)\nscaler.update()",
+            "...  # накопить\nscaler.unscale_(optimizer)\n...  # отсечь\nscaler.step(optimizer)\nscaler.update()",
+        ),
+    ],
+)
+def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
+    before = case.model.weight.detach().clone()
+    with weights_after_steps(case.optimizer) as weights:
+        answer.unscale_then_clip(case.model, case.optimizer, case.scaler, case.batches, case.max_norm)
+    # Steps 65536 times too short leave the same weights to six digits; how far they moved tells them apart.
+    return {"weights": weights, "updates": case.scaler.updates, "moved": before - case.model.weight}
+
+
+@unscale_then_clip.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for factor in (0.5, 1.5):
+        model, batches = affine(rng), scattered(rng, 3, 3)
+        max_norm = factor * norm_of_mean(model, batches)
+        yield Case(model=model, optimizer=sgd(model), scaler=FakeScaler(), batches=batches, max_norm=max_norm)
+
+
+def _scaled_window(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
+    ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
+)
+def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _scaled_window(model, optimizer, scaler, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if `unscale_` stands in the loop. It may be called once between two updates.",
+    ru="Похоже, что `unscale_` стоит в цикле. От обновления до обновления его можно вызвать только один раз.",
+)
+def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
+    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного.",
+)
+def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _scaled_window(model, optimizer, scaler, batches)
+    optimizer.step()
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
+    ru="Похоже, что значение функции потерь не масштабировали, а градиент разделили: шаг в 65536 раз короче нужного.",
+)
+def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if `update()` runs for every micro-batch. The scale must stay the same within a window.",
+    ru="Похоже, что `update()` вызывается для каждого микробатча. Внутри окна масштаб должен оставаться одним и тем же.",
+)
+def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.update()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+
+
+# ------------------------------------------------------------------------------------------- extra: token means
+
+
+IGNORED = -100  # the target that `cross_entropy` passes over: padding
+
+
+def token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Mean cross-entropy over the tokens of a micro-batch that are no padding; x is (n, t, 3), y is (n, t)."""
+    return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=IGNORED)
+
+
+@exercise(
+    title=Text("Means over tokens", "Среднее по токенам"),
+    kind="complete",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradient",
+            2,
+            en="`.grad` equals the gradient of the mean over all tokens that are no padding.",
+            ru="`.grad` равен градиенту среднего по всем токенам, кроме заполнителей.",
+        )
+    ],
+    hints=[
+        Text(
+            "`cross_entropy` with `ignore_index` divides by something. By what?",
+            "`cross_entropy` с `ignore_index` на что-то делит. На что?",
+        ),
+        Text(
+            "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
+            "Вес микробатча — его доля среди непустых токенов: `(y != -100).sum()`.",
+        ),
+        Text(
+            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
+            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
+        ),
+    ],
+)
+def token_mean(answer: Any, case: Case) -> dict[str, object]:
+    answer.token_mean(case.model, case.batches)
+    return {"gradient": case.model.weight.grad}
+
+
+@token_mean.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for lengths in ([(5, 1), (2, 2, 1)], [(1,), (4, 5), (2, 3)]):
+        model = torch.nn.Linear(3, 4, bias=False, dtype=torch.float64)
+        model.weight = torch.nn.Parameter(uniform(rng, 4, 3))
+        model.weight.grad = 100 * uniform(rng, 4, 3)
+        yield Case(model=model, batches=[_tokens(rng, *each) for each in lengths])
+
+
+def _tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]:
+    y = torch.full((len(lengths), 5), IGNORED)
+    for row, length in enumerate(lengths):
+        y[row, :length] = torch.randint(4, (length,), generator=rng)
+    return uniform(rng, len(lengths), 5, 3), y
+
+
+def _weighted_tokens(model: torch.nn.Module, batches: Batches, weight: Callable[[Tensor], float]) -> None:
+    model.zero_grad()
+    total = sum(weight(y) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) * weight(y) / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if every micro-batch got the weight 1/K, whether it holds many tokens or few.",
+    ru="Похоже, что каждый микробатч получил вес 1/K, сколько бы токенов в нём ни было.",
+)
+def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
+    _weighted_tokens(model, batches, lambda y: 1.0)
+
+
+@token_mean.mistake(
+    en="It looks as if micro-batches are weighted by their sequences. A short sequence then counts like a long one.",
+    ru="Похоже, что вес микробатча — число последовательностей. Тогда короткая значит столько же, сколько длинная.",
+)
+def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
+    _weighted_tokens(model, batches, len)
+
+
+@token_mean.mistake(
+    en="It looks as if the mean of each micro-batch was divided by a count that it was never multiplied with.",
+    ru="Похоже, что среднее по микробатчу делится на число токенов, на которое его не умножали.",
+)
+def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if the token means are added up without any weight.",
+    ru="Похоже, что средние по токенам складываются без весов.",
+)
+def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        token_loss(model, x, y).backward()
+
+
+# --------------------------------------------------------------------------------- extra: a model that breaks it all
+
+
+@exercise(
+    title=Text("A model for which it is not exact", "Модель, для которой это неточно"),
+    kind="write the counter-example",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "same_sizes",
+            0,
+            en="There are two micro-batches or more, all of the same size.",
+            ru="Микробатчей не меньше двух, и все одного размера.",
+        ),
+        aspect(
+            "repeatable",
+            0,
+            en="The big batch gives the same gradient each time: nothing is random.",
+            ru="Большой батч каждый раз даёт один и тот же градиент: случайности нет.",
+        ),
+        aspect(
+            "differs",
+            2,
+            en="The accumulated gradient differs from the big batch's by more than 1 %.",
+            ru="Накопленный градиент отличается от градиента большого батча больше чем на 1 %.",
+            after=("same_sizes", "repeatable"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Accumulation relies on one thing: the loss of a sample does not depend on the samples beside it. Where does it?",
+            "Накопление держится на одном: потери на примере не зависят от соседних примеров. Где они зависят?",
+        ),
+        Text(
+            "One kind of normalisation computes a mean over the batch. In which mode does it do so?",
+            "Один вид нормализации вычисляет среднее по батчу. В каком режиме она это делает?",
+        ),
+        Text(
+            "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]",
+            "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]",
+        ),
+    ],
+)
+def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        model, batches = answer.break_accumulation()
+        sizes = [len(x) for x, _ in batches]
+        big = [(torch.cat([x for x, _ in batches]), torch.cat([y for _, y in batches]))]
+        first, again, small = (_mean_gradient(model, parts) for parts in (big, big, batches))
+        away = ((small - first).norm() / first.norm()).item()
+    layers = {type(module).__name__ for module in model.modules()}
+    return {
+        "same_sizes": len(sizes) > 1 and len(set(sizes)) == 1,
+        "repeatable": torch.allclose(first, again),
+        "differs": away > 0.01,
+        "training": model.training,
+        "special_layers": sorted(name for name in layers if "Norm" in name or "Drop" in name),
+    }
+
+
+def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
+    """The gradient that accumulating mean losses over K micro-batches, each divided by K, leaves in a copy of the model."""
+    model = copy.deepcopy(model)
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
+    return torch.cat(gradients).detach()
+
+
+def _halves(n: int, m: int) -> Batches:
+    x = torch.arange(2.0 * (n + m)).reshape(n + m, 2).sin()
+    y = x.sum(1, keepdim=True).exp()
+    return [(x[:n], y[:n]), (x[n:], y[n:])]
+
+
+@break_accumulation.mistake(
+    en="It looks as if the difference comes from micro-batches of different sizes. Find one that equal sizes do not cure.",
+    ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите такое, которое равные размеры не устранят.",
+)
+def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Linear(2, 1), _halves(6, 2)
+
+
+@break_accumulation.mistake(
+    en="It looks as if the difference is the chance of dropout: even the big batch does not agree with itself.",
+    ru="Похоже, что различие — случайность dropout: даже большой батч не совпадает сам с собой.",
+)
+def dropout() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _halves(4, 4)
+
+
+@break_accumulation.mistake(
+    en="It looks as if `LayerNorm` was expected to mix samples. It normalises each sample on its own.",
+    ru="Похоже, что от `LayerNorm` ожидали смешивания примеров. Он нормирует каждый пример отдельно.",
+)
+def layer_norm() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _halves(4, 4)
+
+
+@break_accumulation.mistake(
+    en="It looks as if the model is in `eval()` mode, where `BatchNorm` uses its stored statistics and not the batch's.",
+    ru="Похоже, что модель в режиме `eval()`: там `BatchNorm` берёт сохранённую статистику, а не статистику батча.",
+)
+def batch_norm_in_eval() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _halves(4, 4)
+
+
+# ------------------------------------------------------------------------------------------- extra: write the test
+
+# What the learner's test is tried on. The signature is asked for nowhere else, so that no answer to another exercise
+# can stand in: `accumulate(parameter, micro_batches)` with pairs (mean_loss, n), where `mean_loss()` is a tensor.
+
+MicroBatches = list[tuple[Callable[[], Tensor], int]]
+
+
+def _share(micro_batches: MicroBatches, n: int) -> float:
+    return n / sum(size for _, size in micro_batches)
+
+
+def _by_backward(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _by_grad(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    total = torch.zeros_like(parameter)
+    for mean_loss, n in micro_batches:
+        (gradient,) = torch.autograd.grad(mean_loss(), parameter)
+        total += gradient * n
+    parameter.grad = total / sum(n for _, n in micro_batches)
+
+
+def _by_one_sum(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    torch.stack([mean_loss() * _share(micro_batches, n) for mean_loss, n in micro_batches]).sum().backward()
+
+
+def _wrong_never_clears(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_zeroes_inside(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    for mean_loss, n in micro_batches:
+        parameter.grad = None
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_skips_the_last(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches[:-1] or micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_sums_means(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        mean_loss().backward()
+
+
+def _wrong_divides_by_count(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        (mean_loss() / len(micro_batches)).backward()
+
+
+def _wrong_divides_by_samples(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        (mean_loss() / sum(n for _, n in micro_batches)).backward()
+
+
+RIGHT = (_by_backward, _by_grad, _by_one_sum)
+WRONG = {
+    "catches_old_gradient": _wrong_never_clears,
+    "catches_zeroing_inside": _wrong_zeroes_inside,
+    "catches_missing_last": _wrong_skips_the_last,
+    "catches_sum_of_means": _wrong_sums_means,
+    "catches_equal_weights": _wrong_divides_by_count,
+    "catches_division_by_samples": _wrong_divides_by_samples,
+}
+
+
+@exercise(
+    title=Text("Write the test", "Напишите тест"),
+    kind="write the test",
+    difficulty=3,
+    minutes=15,
+    aspects=[
+        aspect(
+            "accepts_right",
+            1,
+            en="Every right function is accepted, however it is written.",
+            ru="Любая правильная функция принимается, как бы она ни была написана.",
+        ),
+        aspect(
+            "catches_old_gradient",
+            0.5,
+            en="A function that adds to what `.grad` held before is refused.",
+            ru="Функция, которая прибавляет к прежнему содержимому `.grad`, отвергается.",
+        ),
+        aspect(
+            "catches_zeroing_inside",
+            0.5,
+            en="A function that clears `.grad` before each micro-batch is refused.",
+            ru="Функция, которая обнуляет `.grad` перед каждым микробатчем, отвергается.",
+        ),
+        aspect(
+            "catches_missing_last",
+            0.5,
+            en="A function that leaves out the last micro-batch is refused.",
+            ru="Функция, которая пропускает последний микробатч, отвергается.",
+        ),
+        aspect(
+            "catches_sum_of_means",
+            0.5,
+            en="A function that sums the means without a weight is refused.",
+            ru="Функция, которая складывает средние без весов, отвергается.",
+        ),
+        aspect(
+            "catches_equal_weights",
+            0.5,
+            en="A function that weighs all micro-batches alike is refused.",
+            ru="Функция, которая даёт всем микробатчам одинаковый вес, отвергается.",
+        ),
+        aspect(
+            "catches_division_by_samples",
+            0.5,
+            en="A function that divides each mean by the number of samples is refused.",
+            ru="Функция, которая делит каждое среднее на число примеров, отвергается.",
+        ),
+    ],
+    hints=[
+        Text(
+            "A test needs a truth to compare with. Which one computation cannot have an accumulation bug?",
+            "Тесту нужна истина для сравнения. В каком вычислении не может быть ошибки накопления?",
+        ),
+        Text(
+            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes that differ.",
+            "Выберите входы, на которых ошибки видны: старый градиент, не меньше двух микробатчей, разные размеры.",
+        ),
+        Text(
+            "w = torch.tensor([1.0, 2.0], requires_grad=True)\nw.grad = torch.full_like(w, 100.0)\n"
+            "...  # x and y in pieces of 3 and 1\naccumulate(w, [(lambda: ..., 3), (lambda: ..., 1)])\n"
+            "return torch.allclose(w.grad, ...)",
+            "w = torch.tensor([1.0, 2.0], requires_grad=True)\nw.grad = torch.full_like(w, 100.0)\n"
+            "...\naccumulate(w, [(lambda: ..., 3), (lambda: ..., 1)])\n"
+            "return torch.allclose(w.grad, ...)",
+        ),
+    ],
+)
+def is_right(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        accepts = [bool(answer.is_right(function)) for function in RIGHT]
+        refuses = {name: not answer.is_right(function) for name, function in WRONG.items()}
+    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+def _agrees(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
+    """A test with some choice of micro-batches and of what `.grad` holds before."""
+    x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2)
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    w.grad = None if old is None else torch.full_like(w, old)
+    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
+
+    def loss_of(part: Tensor) -> Callable[[], Tensor]:
+        return lambda: ((part @ w) ** 2).mean()
+
+    accumulate(w, [(loss_of(part), len(part)) for part in x.split(list(sizes))])
+    return w.grad is not None and torch.allclose(w.grad, expected)
+
+
+@is_right.mistake(
+    en="It looks as if the test accepts everything: it has to compare with a gradient that you computed yourself.",
+    ru="Похоже, что тест принимает всё: сравнивать нужно с градиентом, который вы вычислили сами.",
+)
+def accepts_everything(accumulate: Callable[..., None]) -> bool:
+    _agrees(accumulate, (2, 1))
+    return True
+
+
+@is_right.mistake(
+    en="It looks as if the test refuses everything, the right functions as well.",
+    ru="Похоже, что тест отвергает всё, в том числе правильные функции.",
+)
+def refuses_everything(accumulate: Callable[..., None]) -> bool:
+    return False
+
+
+@is_right.mistake(
+    en="It looks as if all micro-batches of the test have the same size: the weight 1/K is right there.",
+    ru="Похоже, что все микробатчи в тесте одного размера: для них вес 1/K верен.",
+)
+def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (2, 2))
+
+
+@is_right.mistake(
+    en="It looks as if `.grad` is always empty when the test begins, so that nobody is caught keeping an old gradient.",
+    ru="Похоже, что в начале теста `.grad` всегда пуст, и тот, кто оставляет старый градиент, не попадается.",
+)
+def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (3, 1), old=None)
+
+
+@is_right.mistake(
+    en="It looks as if the test has a single micro-batch: almost every way of accumulating is right there.",
+    ru="Похоже, что в тесте всего один микробатч: для него верен почти любой способ накопления.",
+)
+def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (3,))

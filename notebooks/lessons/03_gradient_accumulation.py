@@ -1,7 +1,29 @@
 # %% [markdown] tags=["en"] reading=20
 # # Gradient accumulation
-# %% [markdown] tags=["ru"] of="b6904f50"
+#
+# A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
+#
+# Yes, to the last digit, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in published code, and the numbers still look plausible. After this lesson you can:
+#
+# * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
+# * accumulate the gradient of a big batch from micro-batches of any sizes, the last incomplete window included;
+# * do it with one micro-batch's graph in memory at a time;
+# * name the cases in which accumulation is not the big batch.
+#
+# You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
+# %% [markdown] tags=["ru"] of="0d4f8a03"
 # # Накопление градиентов
+#
+# Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
+#
+# Да, до последней цифры, если верны три вещи: что лежит в `.grad`, на что умножается каждое значение функции потерь и когда градиенты обнуляются. Во всех трёх местах ошибаются и в опубликованном коде, а числа при этом выглядят правдоподобно. После урока вы сможете:
+#
+# * сказать, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
+# * накапливать градиент большого батча по микробатчам любого размера, включая последнее неполное окно;
+# * держать при этом в памяти граф только одного микробатча;
+# * назвать случаи, когда накопление не равно большому батчу.
+#
+# Понадобится урок 01: листовой тензор, `requires_grad`, `backward()`.
 # %% tags=["en"]
 from autograder import start
 
@@ -12,25 +34,51 @@ from autograder import start
 start("gradient_accumulation", language="ru")
 # %%
 import torch
-from torch.nn.functional import mse_loss
+from torch.nn.functional import cross_entropy, mse_loss
+
+# %% [markdown] tags=["en"]
+# ## `.grad` is added to
+#
+# One weight $w = 1$, one sample $x$, the target $2x$, the loss $(2x - wx)^2$. Its derivative by $w$ is $-2x^2(2 - w)$: for $x = 4$ that is $-32$, for $x = 2$ it is $-8$.
+#
+# What happens when `backward()` runs for both, one after the other, and nothing is done in between? The function below does it. Read it; do not run it yet.
+# %% [markdown] tags=["ru"] of="043855a4"
+# ## К `.grad` прибавляется
+#
+# Один вес $w = 1$, один пример $x$, цель $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
+#
+# Что будет, если вызвать `backward()` для обоих примеров подряд и ничего не делать в промежутке? Функция ниже именно так и поступает. Прочтите её, но пока не выполняйте.
+# %%
+def two_backward_passes():
+    seen = {}
+    w = torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    seen["w.grad before"] = w.grad
+
+    ((2 * 4.0 - w * 4.0) ** 2).backward()
+    first = w.grad
+    copy = w.grad.clone()
+
+    ((2 * 2.0 - w * 2.0) ** 2).backward()
+    seen["first"] = first.item()
+    seen["copy"] = copy.item()
+    seen["w.grad after the second backward"] = w.grad.item()
+
+    optimizer.zero_grad()
+    seen["w.grad after zero_grad"] = w.grad
+    return seen
 
 
-# %% answer="accumulate_equal"
-def accumulate_equal(model, batches):
-    """Leave in `.grad` the gradient of the mean loss over all samples of `batches`, a list of pairs (x, y)."""
-    ### BEGIN SOLUTION
-    model.zero_grad()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).backward()
-    ### END SOLUTION
-
-
-# %% check="accumulate_equal"
-from autograder import check
-
-check("accumulate_equal")
-# %% [markdown] written="why_they_agree" points=2 minutes=8
-# Rubric
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_accumulation`: what `.grad` holds
+# *predict · ●○○ · 6 minutes · 1 point*
+#
+# Put what `two_backward_passes()` returns in place of each `...`: a number or `None`. Note that `first` and `copy` are looked at after the second backward pass.
+# %% [markdown] tags=["ru"] of="296988bf"
+# ### Упражнение `predict_accumulation`: что лежит в `.grad`
+# *предсказать · ●○○ · 6 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `two_backward_passes()`: число или `None`. Обратите внимание: на `first` и `copy` мы смотрим уже после второго обратного прохода.
 # %% answer="predict_accumulation"
 predict_accumulation = {
     "w.grad before": None,
@@ -48,22 +96,196 @@ predict_accumulation = {
     "w.grad after zero_grad": ...,
 }
 # %% check="predict_accumulation"
+from autograder import check
+
 check("predict_accumulation")
+# %% tags=["fact"]
+assert predict_accumulation == two_backward_passes()
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+two_backward_passes()
+# %% [markdown] tags=["en"]
+# `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero; more on that below.
+#
+# The sum is no nuisance. It is the tool: gradients are linear, so the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
+# %% [markdown] tags=["ru"] of="c537c758"
+# `backward()` прибавляет к `.grad`, и прибавляет на месте: `first` — это тот же тензор, что и `w.grad`, поэтому он тоже изменился. Для снимка нужен `clone()`. `zero_grad()` кладёт туда `None`, а не ноль; об этом ниже.
+#
+# Эта сумма — не помеха, а инструмент. Градиент линеен: градиент суммы потерь равен сумме градиентов, и `.grad` собирает её за вас.
+# %% [markdown] tags=["en"]
+# ## The mean over a big batch, in pieces
+#
+# A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the means $-32$ and $-8$; their sum, $-40$, is twice too large. So each loss is divided by the number of micro-batches $K$ before it goes backward.
+# %% [markdown] tags=["ru"] of="89c2558a"
+# ## Среднее по большому батчу, по частям
+#
+# Функция потерь обычно *усредняет* по своему батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру средние равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
+# %%
+def gradient_of(model, x, y):
+    """The gradient of the mean loss over one batch, without touching `.grad`."""
+    (gradient,) = torch.autograd.grad(mse_loss(model(x), y), model.weight)
+    return gradient
 
 
+model = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(model.weight)
+x = torch.tensor([[4.0], [2.0]])
+
+print("big batch:    ", gradient_of(model, x, 2 * x).item())
+print("micro-batches:", [gradient_of(model, part, 2 * part).item() for part in x.split(1)])
+# %% tags=["fact"]
+assert gradient_of(model, x, 2 * x).item() == -20
+assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-32, -8]
+# %% [markdown] tags=["en"]
+# ### Exercise `accumulate_equal`: micro-batches of the same size
+# *complete · ●○○ · 10 minutes · 3 points*
+#
+# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`.
+#
+# Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch. Nothing is returned, and the weight itself does not change.
+# %% [markdown] tags=["ru"] of="436e69ee"
+# ### Упражнение `accumulate_equal`: микробатчи одного размера
+# *дописать · ●○○ · 10 минут · 3 балла*
+#
+# У `model` один параметр, `model.weight`. `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`.
+#
+# Оставьте в `model.weight.grad` градиент средней по всем примерам функции потерь. В `.grad` может лежать что-то прежнее: оно не должно остаться. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
+# %% answer="accumulate_equal"
+def accumulate_equal(model, batches):
+    """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
+    ### BEGIN SOLUTION
+    model.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+        loss.backward()
+    ### END SOLUTION
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    model.weight.grad = None
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    model.weight.grad /= len(batches)
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    samples = sum(len(x) for x, _ in batches)
+    total = torch.zeros_like(model.weight)
+    for x, y in batches:
+        total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
+    model.weight.grad = total / samples
+# %% alternative="accumulate_equal"
+def accumulate_equal(model, batches):
+    model.zero_grad(set_to_none=False)
+    for x, y in batches:
+        loss = ((x @ model.weight.T - y) ** 2).mean()
+        loss.backward(torch.full_like(loss, 1 / len(batches)))
+# %% check="accumulate_equal"
+check("accumulate_equal")
+# %% [markdown] tags=["en"]
+# ## Two cells that agree, and are both wrong
+#
+# A *window* is $K$ micro-batches and one optimizer step. The next function comes from a published notebook. It trains $w$ on $x = 4, 2, 3, 1$ with $K = 2$ and a learning rate of 0.1, and its author printed the weight after each step:
+#
+# ```
+# W = 1.4
+# W = 1.46
+# ```
+#
+# The weight should become 2, and it moves that way. What would the big batches give? The first window has the gradient $-20$, so $w$ goes from 1 to 3. The second has $+10$, and $w$ goes to 2. Not 1.4 and 1.46: 3 and 2.
+# %% [markdown] tags=["ru"] of="ab62ab53"
+# ## Две ячейки, которые согласны друг с другом и обе неверны
+#
+# *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Следующая функция взята из опубликованной тетради. Она обучает $w$ на $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, и автор напечатал вес после каждого шага:
+#
+# ```
+# W = 1.4
+# W = 1.46
+# ```
+#
+# Вес должен прийти к 2, и он движется в ту сторону. А что дали бы большие батчи? Градиент первого окна равен $-20$, и $w$ переходит из 1 в 3. Градиент второго равен $+10$, и $w$ приходит в 2. Не 1.4 и 1.46, а 3 и 2.
+# %%
+def train(how, accumulation_steps=2):
+    """Run one of the training functions below on the notebook's data; the weight after each step."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    weights = []
+    optimizer.register_step_post_hook(lambda *_: weights.append(round(model.weight.item(), 4)))
+    batches = [(x, 2 * x) for x in torch.tensor([4.0, 2.0, 3.0, 1.0]).reshape(4, 1, 1)]
+    how(model, optimizer, batches, accumulation_steps)
+    return weights
+
+
+def on_big_batches(model, optimizer, batches, accumulation_steps):
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        x, y = (torch.cat(parts) for parts in zip(*window))
+        optimizer.zero_grad()
+        mse_loss(model(x), y).backward()
+        optimizer.step()
+
+
+train(on_big_batches)
+# %% tags=["fact"]
+assert train(on_big_batches) == [3.0, 2.0]
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# Mend the function so that after every step the weights are those of the big batches. All micro-batches have the same size, and their number is a multiple of `accumulation_steps`. Steps are made by `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="61768a76"
+# ### Упражнение `fix_zero_inside`: W идёт от 1.4 к 1.46
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах. Все микробатчи одного размера, их число кратно `accumulation_steps`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
 # %% answer="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
-    ### BEGIN SOLUTION
     for i, (x, y) in enumerate(batches):
-        (mse_loss(model(x), y) / accumulation_steps).backward()
+        loss = mse_loss(model(x), y) / accumulation_steps
+        loss.backward()
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
-    ### END SOLUTION
-
-
 # %% given="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        optimizer.zero_grad(set_to_none=True)
+        loss = mse_loss(model(x), y) / accumulation_steps
+        loss.backward()
+        if (i + 1) % accumulation_steps == 0:
+            # Updating the model only after all batches
+            optimizer.step()
+# %% alternative="fix_zero_inside"
+def fix_zero_inside(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        if i % accumulation_steps == 0:
+            optimizer.zero_grad()
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if i % accumulation_steps == accumulation_steps - 1:
+            optimizer.step()
+# %% alternative="fix_zero_inside"
+def fix_zero_inside(model, optimizer, batches, accumulation_steps):
+    for start in range(0, len(batches), accumulation_steps):
+        optimizer.zero_grad(set_to_none=False)
+        for x, y in batches[start : start + accumulation_steps]:
+            (mse_loss(model(x), y) / accumulation_steps).backward()
+        optimizer.step()
+# %% alternative="fix_zero_inside"
+def fix_zero_inside(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches, 1):
+        mse_loss(model(x), y).backward()
+        if i % accumulation_steps == 0:
+            for parameter in model.parameters():
+                parameter.grad /= accumulation_steps
+            optimizer.step()
+            for parameter in model.parameters():
+                parameter.grad.zero_()
+# %% check="fix_zero_inside"
+check("fix_zero_inside")
+# %% tags=["fact"]
+def zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
         optimizer.zero_grad(set_to_none=True)
         (mse_loss(model(x), y) / accumulation_steps).backward()
@@ -71,30 +293,292 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
             optimizer.step()
 
 
-# %% check="fix_zero_inside"
-check("fix_zero_inside")
+assert train(zero_inside) == [1.4, 1.46]
+assert train(fix_zero_inside) == [3.0, 2.0]
+# %% [markdown] tags=["en"]
+# The same notebook has a second cell, written differently. It prints 1.4 and 1.46 as well, which looks like a confirmation.
+#
+# ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
+# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+#
+# The same contract as before, and one backward pass for each micro-batch.
+# %% [markdown] tags=["ru"] of="5b4b00ee"
+# В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, и это похоже на подтверждение.
+#
+# ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
+# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# Условия те же, и ещё: на каждый микробатч — один обратный проход.
+# %% answer="fix_backward_last"
+def fix_backward_last(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        loss.backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+# %% given="fix_backward_last"
+def fix_backward_last(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            loss.backward()
+            # Updating the model only after all batches
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+# %% alternative="fix_backward_last"
+def fix_backward_last(model, optimizer, batches, accumulation_steps):
+    while batches:
+        window, batches = batches[:accumulation_steps], batches[accumulation_steps:]
+        optimizer.zero_grad()
+        for x, y in window:
+            (mse_loss(model(x), y) / accumulation_steps).backward()
+        optimizer.step()
+# %% alternative="fix_backward_last"
+def fix_backward_last(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y)
+        loss.backward(gradient=torch.ones_like(loss) / accumulation_steps)
+        if i % accumulation_steps == accumulation_steps - 1:
+            optimizer.step()
+            model.zero_grad()
+# %% alternative="fix_backward_last"
+def fix_backward_last(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * len(x)))
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=False)
+# %% check="fix_backward_last"
+check("fix_backward_last")
+# %% tags=["fact"]
+def backward_last(model, optimizer, batches, accumulation_steps):
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
 
 
+assert train(backward_last) == train(zero_inside) == [1.4, 1.46]
+assert train(fix_backward_last) == [3.0, 2.0]
+# %% [markdown] tags=["en"]
+# ### Question `why_they_agree`
+# *in your own words · 8 minutes · 2 points · read by a person*
+#
+# The first cell clears the gradients at the top of every turn of the loop. The second calls `backward()` only for the last micro-batch of a window. Why do they give the same numbers, and what would you have computed to notice that both are wrong? Three or four sentences.
+# %% [markdown] tags=["ru"] of="23e6086b"
+# ### Вопрос `why_they_agree`
+# *своими словами · 8 минут · 2 балла · читает преподаватель*
+#
+# Первая ячейка обнуляет градиенты в начале каждого витка цикла. Вторая вызывает `backward()` только для последнего микробатча окна. Почему они дают одни и те же числа и что вы бы вычислили, чтобы заметить, что обе неверны? Три-четыре предложения.
+# %% [markdown] written="why_they_agree" points=2 minutes=8
+# **Rubric.** 1 point: in both, only the gradient of the window's last micro-batch, divided by K, reaches the step; the first cell throws the other gradients away, the second never computes them. 1 point: compare with something that cannot have this bug, such as one backward pass on the joined batch, and not with another loop. Counting backward passes (two against one per window) also tells the cells apart.
+#
+# **Критерии.** 1 балл: в обоих случаях до шага доходит только градиент последнего микробатча окна, делённый на K; первая ячейка выбрасывает остальные градиенты, вторая их не вычисляет. 1 балл: сравнить с тем, где такой ошибки быть не может, — с одним обратным проходом по склеенному батчу, а не с другим циклом. Различить ячейки можно и по числу обратных проходов (два против одного за окно).
+# %% [markdown] tags=["en"]
+# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A formula in a print is no check of the code beside it.
+# %% [markdown] tags=["ru"] of="0a131bd6"
+# В той тетради неверно и ещё кое-что. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней.
+# %% tags=["fact"]
+assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
+assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
+# %% [markdown] tags=["en"]
+# ## Micro-batches of different sizes
+#
+# Four samples, $x = 4, 2, 3, 1$, and $w = 1$. The gradient of the mean over all four is $-15$. Now cut them 3 + 1:
+#
+# | micro-batch | its mean gradient | divided by $K = 2$ | weighted by $n_i / N$ |
+# |---|---|---|---|
+# | $x = 4, 2, 3$ | $-19.33$ | $-9.67$ | $-14.5$ |
+# | $x = 1$ | $-2$ | $-1$ | $-0.5$ |
+# | sum | | $-10.67$ | $-15$ |
+#
+# Dividing by $K$ gives the lonely sample as much weight as the other three together, and the gradient is 29 % too short. It is a mean of means, and that is the overall mean only when all sizes are equal.
+# %% [markdown] tags=["ru"] of="f98d7c1c"
+# ## Микробатчи разного размера
+#
+# Четыре примера, $x = 4, 2, 3, 1$, и $w = 1$. Градиент среднего по всем четырём равен $-15$. Разрежем их на 3 + 1:
+#
+# | микробатч | его средний градиент | делим на $K = 2$ | вес $n_i / N$ |
+# |---|---|---|---|
+# | $x = 4, 2, 3$ | $-19.33$ | $-9.67$ | $-14.5$ |
+# | $x = 1$ | $-2$ | $-1$ | $-0.5$ |
+# | сумма | | $-10.67$ | $-15$ |
+#
+# При делении на $K$ одинокий пример получает такой же вес, как остальные три вместе, и градиент на 29 % короче. Это среднее средних, а оно равно общему среднему только при равных размерах.
+# %% tags=["fact"]
+torch.nn.init.ones_(model.weight)
+x = torch.tensor([[4.0], [2.0], [3.0], [1.0]])
+means = [gradient_of(model, part, 2 * part).item() for part in x.split([3, 1])]
+assert gradient_of(model, x, 2 * x).item() == -15
+assert [round(mean, 2) for mean in means] == [-19.33, -2.0]
+assert round(sum(means) / 2, 2) == -10.67 and round(1 - sum(means) / 2 / -15, 2) == 0.29
+assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
+# %% [markdown] tags=["en"]
+# ### Exercise `accumulate_uneven`: micro-batches of different sizes
+# *complete · ●●○ · 12 minutes · 4 points*
+#
+# The contract of `accumulate_equal`, but the `x` in `batches` have different numbers of rows: leave in `model.weight.grad` the gradient of the mean loss over all samples, whatever `.grad` held before, with one backward pass for each micro-batch.
+# %% [markdown] tags=["ru"] of="3efeb596"
+# ### Упражнение `accumulate_uneven`: микробатчи разного размера
+# *дописать · ●●○ · 12 минут · 4 балла*
+#
+# Условия те же, что в `accumulate_equal`, но в разных `x` из `batches` разное число строк: оставьте в `model.weight.grad` градиент средней по всем примерам функции потерь, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
 # %% answer="accumulate_uneven"
 def accumulate_uneven(model, batches):
+    """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
     ### BEGIN SOLUTION
+    samples = sum(len(x) for x, _ in batches)
     model.zero_grad()
-    total = sum(len(x) for x, _ in batches)
     for x, y in batches:
-        (mse_loss(model(x), y) * len(x) / total).backward()
+        loss = mse_loss(model(x), y) * len(x) / samples
+        loss.backward()
     ### END SOLUTION
-
-
+# %% alternative="accumulate_uneven"
+def accumulate_uneven(model, batches):
+    model.weight.grad = None
+    samples = 0
+    for x, y in batches:
+        mse_loss(model(x), y, reduction="sum").backward()
+        samples += len(x)
+    model.weight.grad.div_(samples)
+# %% alternative="accumulate_uneven"
+def accumulate_uneven(model, batches):
+    sizes = torch.tensor([float(len(x)) for x, _ in batches], dtype=model.weight.dtype)
+    model.zero_grad()
+    for share, (x, y) in zip(sizes / sizes.sum(), batches):
+        mse_loss(model(x), y).backward(share)
+# %% alternative="accumulate_uneven"
+def accumulate_uneven(model, batches):
+    mean, seen = torch.zeros_like(model.weight), 0
+    for x, y in batches:
+        (gradient,) = torch.autograd.grad(mse_loss(model(x), y), model.weight)
+        seen += len(x)
+        mean += (gradient - mean) * len(x) / seen
+    model.weight.grad = mean
 # %% check="accumulate_uneven"
 check("accumulate_uneven")
+# %% [markdown] tags=["en"]
+# ## The usual pattern, and where it stops being exact
+#
+# You will meet this loop in many projects:
+#
+# ```python
+# for i, (x, y) in enumerate(batches):
+#     loss = mse_loss(model(x), y) / accumulation_steps
+#     loss.backward()
+#     if (i + 1) % accumulation_steps == 0:
+#         optimizer.step()
+#         optimizer.zero_grad()
+# ```
+#
+# It is exact when all micro-batches have the same size *and* their number is a multiple of $K$. Otherwise two things happen:
+#
+# 1. inside a window every micro-batch counts the same, whatever its size;
+# 2. the last, incomplete window never gets a step. With three micro-batches and $K = 2$ the third gradient stays in `.grad` and leaks into the next epoch. A step after the loop is not enough, because that window's losses were still divided by 2.
+#
+# With one sample per micro-batch, $x = 4, 2, 3$ and a learning rate of 0.01, the weight ends at 1.2 when the tail is dropped, at 1.272 when it is stepped on but still divided by 2, and at 1.344 when its mean is right.
+# %% [markdown] tags=["ru"] of="ec279d6e"
+# ## Обычная схема и где она перестаёт быть точной
+#
+# Такой цикл встречается во многих проектах:
+#
+# ```python
+# for i, (x, y) in enumerate(batches):
+#     loss = mse_loss(model(x), y) / accumulation_steps
+#     loss.backward()
+#     if (i + 1) % accumulation_steps == 0:
+#         optimizer.step()
+#         optimizer.zero_grad()
+# ```
+#
+# Он точен, когда все микробатчи одного размера *и* их число кратно $K$. Иначе происходят две вещи:
+#
+# 1. внутри окна все микробатчи значат одинаково, каков бы ни был их размер;
+# 2. последнее, неполное окно остаётся без шага. При трёх микробатчах и $K = 2$ третий градиент остаётся в `.grad` и просачивается в следующую эпоху. Шага после цикла недостаточно: потери этого окна всё равно разделены на 2.
+#
+# Если в микробатче один пример, $x = 4, 2, 3$, а скорость обучения 0.01, то вес приходит в 1.2, когда хвост отброшен, в 1.272, когда шаг по нему сделан, но деление на 2 осталось, и в 1.344, когда среднее верно.
+# %% tags=["fact"]
+def tail(step_on_it, divide_by):
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.ones_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for i, x in enumerate(torch.tensor([[[4.0]], [[2.0]], [[3.0]]])):
+        (mse_loss(model(x), 2 * x) / (divide_by if i == 2 else 2)).backward()
+        if (i + 1) % 2 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    if step_on_it:
+        optimizer.step()
+    return round(model.weight.item(), 4), model.weight.grad
 
 
+assert tail(False, 2)[0] == 1.2 and round(tail(False, 2)[1].item(), 4) == -7.2
+assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
+# %% [markdown] tags=["en"]
+# ## What accumulation costs in memory
+#
+# A forward pass keeps activations for the backward pass; `backward()` lets them go. So it matters *when* it is called. Adding the losses up first and calling `backward()` once gives the same gradient, but until then every micro-batch's graph is in memory. The cell counts the bytes of all tensors alive at the worst moment.
+# %% [markdown] tags=["ru"] of="749a30a6"
+# ## Сколько памяти стоит накопление
+#
+# Прямой проход хранит активации для обратного; `backward()` их освобождает. Поэтому важно, *когда* он вызван. Если сначала сложить потери, а потом один раз вызвать `backward()`, градиент получится тот же, но до этого момента в памяти лежат графы всех микробатчей. Ячейка считает байты всех тензоров, живых в худший момент.
+# %%
+from autograder.measure import live_bytes
+
+net = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
+micro_batch = (torch.ones(256, 16), torch.ones(256, 1))
+
+
+def peak(how, k):
+    net.zero_grad()
+    with live_bytes(known=[*net.parameters(), *micro_batch]) as live:
+        how(k)
+    return live.peak
+
+
+def one_at_a_time(k):
+    for _ in range(k):
+        (mse_loss(net(micro_batch[0]), micro_batch[1]) / k).backward()
+
+
+def all_at_once(k):
+    sum(mse_loss(net(micro_batch[0]), micro_batch[1]) / k for _ in range(k)).backward()
+
+
+print(" K   one at a time   summed first")
+for k in (1, 2, 4, 8):
+    print(f"{k:2}   {peak(one_at_a_time, k):10,} B   {peak(all_at_once, k):10,} B")
+# %% tags=["fact"]
+assert peak(one_at_a_time, 8) < 1.1 * peak(one_at_a_time, 1)
+assert peak(all_at_once, 8) > 3 * peak(one_at_a_time, 8)
+# %% [markdown] tags=["en"]
+# A second way to keep graphs alive is to sum losses for a report: `total = total + loss` makes `total` a tensor with a history. `total += loss.item()` adds a number.
+# %% [markdown] tags=["ru"] of="8b837b06"
+# Второй способ удержать графы — складывать потери для отчёта: после `total = total + loss` имя `total` — тензор с историей. `total += loss.item()` прибавляет число.
+# %% [markdown] tags=["en"]
+# ### Exercise `train_epoch`: a whole epoch
+# *design · ●●● · 20 minutes · 7 points*
+#
+# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*.
+#
+# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may more than one micro-batch's graph be in memory. The gradients are clean at the start; what `.grad` holds at the end does not matter.
+# %% [markdown] tags=["ru"] of="ed11d7ca"
+# ### Упражнение `train_epoch`: целая эпоха
+# *спроектировать · ●●● · 20 минут · 7 баллов*
+#
+# Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. Каждое окно делает один `optimizer.step()` с градиентом средней функции потерь по примерам *этого окна*.
+#
+# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В памяти никогда не должно быть больше одного графа — графа одного микробатча. В начале градиенты чистые; что останется в `.grad` в конце, неважно.
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
+    """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""
     ### BEGIN SOLUTION
-    total, count = 0.0, 0
-    for start in range(0, len(batches), accumulation_steps):
-        window = batches[start : start + accumulation_steps]
+    total = 0.0
+    for first in range(0, len(batches), accumulation_steps):
+        window = batches[first : first + accumulation_steps]
         samples = sum(len(x) for x, _ in window)
         optimizer.zero_grad()
         for x, y in window:
@@ -102,10 +586,520 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
             (loss * len(x) / samples).backward()
             total += loss.item() * len(x)
         optimizer.step()
-        count += samples
-    return total / count
+    return total / sum(len(x) for x, _ in batches)
     ### END SOLUTION
-
-
+# %% alternative="train_epoch"
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    total, in_epoch, in_window = 0.0, 0, 0
+    for i, (x, y) in enumerate(batches, 1):
+        loss = mse_loss(model(x), y, reduction="sum")
+        loss.backward()
+        total, in_epoch, in_window = total + loss.item(), in_epoch + len(x), in_window + len(x)
+        if i % accumulation_steps == 0 or i == len(batches):
+            for parameter in model.parameters():
+                parameter.grad /= in_window
+            optimizer.step()
+            optimizer.zero_grad()
+            in_window = 0
+    return total / in_epoch
+# %% alternative="train_epoch"
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    losses, sizes = [], []
+    rest = list(batches)
+    while rest:
+        window, rest = rest[:accumulation_steps], rest[accumulation_steps:]
+        samples = sum(x.shape[0] for x, _ in window)
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            loss.backward(torch.full_like(loss, x.shape[0] / samples))
+            losses.append(float(loss.detach()))
+            sizes.append(x.shape[0])
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+    return sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
+# %% alternative="train_epoch"
+def train_epoch(model, optimizer, batches, accumulation_steps):
+    parameters = list(model.parameters())
+    total, count = torch.zeros((), dtype=torch.float64), 0
+    for first in range(0, len(batches), accumulation_steps):
+        window = batches[first : first + accumulation_steps]
+        samples = sum(len(x) for x, _ in window)
+        sums = [torch.zeros_like(parameter) for parameter in parameters]
+        for x, y in window:
+            loss = mse_loss(model(x), y, reduction="sum")
+            for s, gradient in zip(sums, torch.autograd.grad(loss, parameters)):
+                s += gradient / samples
+            total += loss.detach()
+            count += len(x)
+        for parameter, s in zip(parameters, sums):
+            parameter.grad = s
+        optimizer.step()
+    return (total / count).item()
 # %% check="train_epoch"
 check("train_epoch")
+# %% [markdown] tags=["en"]
+# That is the core of the lesson. Everything below is extra: it gives no points toward the grade, and it is where most real bugs live.
+#
+# ## None is not zero
+#
+# `zero_grad()` sets `.grad` to `None`; `zero_grad(set_to_none=False)` fills it with zeros. After the default, `w.grad.zero_()` raises `AttributeError: 'NoneType' object has no attribute 'zero_'`. Does the difference matter to a step? Read this function, do not run it.
+# %% [markdown] tags=["ru"] of="d9c3bc73"
+# Это ядро урока. Всё, что ниже, — дополнительно: на оценку оно не влияет, но именно там живёт большинство настоящих ошибок.
+#
+# ## None — это не ноль
+#
+# `zero_grad()` записывает в `.grad` значение `None`; `zero_grad(set_to_none=False)` заполняет его нулями. После первого варианта `w.grad.zero_()` вызывает `AttributeError: 'NoneType' object has no attribute 'zero_'`. Важна ли эта разница для шага? Прочтите функцию, не выполняя её.
+# %%
+def one_step_more(momentum, **how):
+    """A step on a gradient of 1, then `zero_grad(**how)` and another step; the gradient and the weight it met."""
+    w = torch.nn.Parameter(torch.tensor(1.0))
+    optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+    w.backward()
+    optimizer.step()
+    optimizer.zero_grad(**how)
+    gradient = w.grad if w.grad is None else w.grad.item()
+    optimizer.step()
+    return gradient, round(w.item(), 4)
+
+
+def none_and_zero():
+    none, zero, plain = one_step_more(0.9), one_step_more(0.9, set_to_none=False), one_step_more(0.0, set_to_none=False)
+    return {
+        "w.grad after zero_grad()": none[0],
+        "w: None, momentum": none[1],
+        "w.grad after zero_grad(set_to_none=False)": zero[0],
+        "w: zero, momentum": zero[1],
+        "w: zero, no momentum": plain[1],
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_zero_grad`: None and zero
+# *predict · ●○○ · 6 minutes · 1 point · extra*
+#
+# What does `none_and_zero()` return? The first step always takes `w` from 1 to 0.9.
+# %% [markdown] tags=["ru"] of="01e6cf08"
+# ### Дополнительное упражнение `predict_zero_grad`: None и ноль
+# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
+#
+# Что вернёт `none_and_zero()`? Первый шаг всегда переводит `w` из 1 в 0.9.
+# %% answer="predict_zero_grad"
+predict_zero_grad = {
+    "w.grad after zero_grad()": None,
+    "w: None, momentum": 0.9,
+    "w.grad after zero_grad(set_to_none=False)": 0.0,
+    "w: zero, momentum": 0.81,
+    "w: zero, no momentum": 0.9,
+}
+# %% given="predict_zero_grad"
+predict_zero_grad = {
+    "w.grad after zero_grad()": ...,
+    "w: None, momentum": ...,
+    "w.grad after zero_grad(set_to_none=False)": ...,
+    "w: zero, momentum": ...,
+    "w: zero, no momentum": ...,
+}
+# %% check="predict_zero_grad"
+check("predict_zero_grad")
+# %% tags=["fact"]
+assert predict_zero_grad == none_and_zero()
+try:
+    w = torch.nn.Parameter(torch.ones(2))
+    w.sum().backward()
+    torch.optim.SGD([w], lr=0.1).zero_grad()
+    w.grad.zero_()
+    raise SystemError("no error")
+except AttributeError as error:
+    assert str(error) == "'NoneType' object has no attribute 'zero_'"
+# %% [markdown] tags=["en"]
+# ## Clip once per window
+#
+# Clipping by norm shortens a gradient that is longer than `max_norm`. In a window, the gradient in question is the whole window's. Clipping after each micro-batch cuts partial sums instead, and the direction of the result changes: the micro-batches that were cut count less.
+#
+# ### Extra exercise `clip_once`: clip once per window
+# *complete · ●●○ · 8 minutes · 2 points · extra*
+#
+# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, clip its norm over all parameters to `max_norm`, make one `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="014b82db"
+# ## Отсечение один раз за окно
+#
+# Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. В окне речь идёт о градиенте всего окна. Отсечение после каждого микробатча режет частичные суммы, и направление результата меняется: обрезанные микробатчи значат меньше.
+#
+# ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
+# *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
+#
+# Одно окно: `batches` — микробатчи одного размера. Накопите градиент средней по всем примерам функции потерь, ограничьте его норму по всем параметрам числом `max_norm`, сделайте один `optimizer.step()`. Функция ничего не возвращает.
+# %% answer="clip_once"
+def clip_once(model, optimizer, batches, max_norm):
+    """One step with the window's mean gradient, clipped to `max_norm`."""
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    ### END SOLUTION
+# %% alternative="clip_once"
+def clip_once(model, optimizer, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    if norm > max_norm:
+        for p in model.parameters():
+            p.grad *= max_norm / (norm + 1e-6)
+    optimizer.step()
+# %% alternative="clip_once"
+def clip_once(model, optimizer, batches, max_norm):
+    samples = sum(len(x) for x, _ in batches)
+    optimizer.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y, reduction="sum").backward()
+    for p in model.parameters():
+        p.grad /= samples
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, norm_type=2.0)
+    optimizer.step()
+# %% alternative="clip_once"
+def clip_once(model, optimizer, batches, max_norm):
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    total = [torch.zeros_like(p) for p in parameters]
+    for x, y in batches:
+        for t, g in zip(total, torch.autograd.grad(mse_loss(model(x), y), parameters)):
+            t += g / len(batches)
+    norm = sum((t**2).sum() for t in total).sqrt()
+    for p, t in zip(parameters, total):
+        p.grad = t * min(1.0, max_norm / (norm + 1e-6))
+    optimizer.step()
+# %% check="clip_once"
+check("clip_once")
+# %% [markdown] tags=["en"]
+# ## Mixed precision: unscale, then clip
+#
+# Training in half precision multiplies the loss by a large number, often $2^{16}$, so that small gradients do not vanish. Until `unscale_` has run, `.grad` is 65536 times too long, and a comparison with `max_norm` means nothing. The scaler has four methods:
+#
+# | call | what it does |
+# |---|---|
+# | `scaler.scale(loss)` | the loss times the scale |
+# | `scaler.unscale_(optimizer)` | divides all `.grad` by the scale, in place; once between two updates |
+# | `scaler.step(optimizer)` | unscales if that has not been done, then `optimizer.step()` |
+# | `scaler.update()` | may choose a new scale; ends the window |
+#
+# The scaler of this exercise behaves like `torch.amp.GradScaler` but works on the CPU in float64, so that only the order of your calls matters.
+#
+# ### Extra exercise `unscale_then_clip`: clipping under a loss scale
+# *complete · ●●● · 10 minutes · 3 points · extra*
+#
+# The contract of `clip_once`, with a `scaler`. The step must be the one you would make without a scale.
+# %% [markdown] tags=["ru"] of="3433df28"
+# ## Смешанная точность: сначала вернуть масштаб, потом отсекать
+#
+# При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Пока не вызван `unscale_`, `.grad` в 65536 раз длиннее настоящего, и сравнение с `max_norm` ничего не значит. У масштабирующего объекта четыре метода:
+#
+# | вызов | что делает |
+# |---|---|
+# | `scaler.scale(loss)` | умножает значение функции потерь на масштаб |
+# | `scaler.unscale_(optimizer)` | делит все `.grad` на масштаб на месте; один раз от обновления до обновления |
+# | `scaler.step(optimizer)` | возвращает масштаб, если это ещё не сделано, затем `optimizer.step()` |
+# | `scaler.update()` | может выбрать новый масштаб; завершает окно |
+#
+# Объект в этом упражнении ведёт себя как `torch.amp.GradScaler`, но работает на CPU в float64, так что важен только порядок ваших вызовов.
+#
+# ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
+# *дописать · ●●● · 10 минут · 3 балла · дополнительно*
+#
+# Условия те же, что в `clip_once`, но есть ещё `scaler`. Шаг должен быть таким, какой вы сделали бы без масштаба.
+# %% answer="unscale_then_clip"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    """One step with the window's true mean gradient, clipped to `max_norm`, under a loss scale."""
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    ### END SOLUTION
+# %% alternative="unscale_then_clip"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    for x, y in batches:
+        (scaler.scale(mse_loss(model(x), y)) / len(batches)).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    for p in model.parameters():
+        p.grad *= torch.clamp(max_norm / (norm + 1e-6), max=1.0)
+    scaler.step(optimizer)
+    scaler.update()
+# %% alternative="unscale_then_clip"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    model.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y)).backward()
+    scaler.unscale_(optimizer)
+    for p in model.parameters():
+        p.grad /= len(batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+# %% alternative="unscale_then_clip"
+def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
+    optimizer.zero_grad()
+    samples = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y, reduction="sum") / samples).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
+    scaler.step(optimizer)
+    optimizer.zero_grad()
+    scaler.update()
+# %% check="unscale_then_clip"
+check("unscale_then_clip")
+# %% [markdown] tags=["en"]
+# ## Means over tokens
+#
+# In a language model the size that counts is not the number of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`. Two sequences of two tokens each, one of them padded: the first has 2 valid tokens, the second 1. Halving both losses gives the gradient $-0.125, -0.125, 0.25$ for the three tokens; the mean over three tokens gives $-0.167, -0.167, 0.167$.
+#
+# ### Extra exercise `token_mean`: means over tokens
+# *complete · ●●● · 10 minutes · 2 points · extra*
+#
+# `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
+#
+# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before.
+# %% [markdown] tags=["ru"] of="d5d1b644"
+# ## Среднее по токенам
+#
+# В языковой модели важен не счёт последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых цель не равна `-100`. Две последовательности по два токена, вторая дополнена: в первой 2 настоящих токена, во второй 1. Если оба значения потерь делить пополам, градиент для трёх токенов равен $-0.125, -0.125, 0.25$; среднее по трём токенам даёт $-0.167, -0.167, 0.167$.
+#
+# ### Дополнительное упражнение `token_mean`: среднее по токенам
+# *дописать · ●●● · 10 минут · 2 балла · дополнительно*
+#
+# `batches` — список пар `(x, y)`: `x` формы $(n, t, 3)$, `y` формы $(n, t)$ с классами от 0 до 3 или `-100` на месте заполнителей. `model(x)` даёт логиты формы $(n, t, 4)$. `token_loss` ниже — функция потерь микробатча.
+#
+# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше.
+# %%
+def token_loss(model, x, y):
+    """Mean cross-entropy over the tokens that are no padding."""
+    return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=-100)
+
+
+# %% tags=["fact"]
+z = torch.zeros(4, 2, requires_grad=True)
+y = torch.tensor([0, 0, 1, -100])
+for s in (0, 2):
+    (cross_entropy(z[s : s + 2], y[s : s + 2]) / 2).backward()
+assert z.grad[:, 0].tolist() == [-0.125, -0.125, 0.25, 0.0]
+z.grad = None
+cross_entropy(z, y).backward()
+assert [round(v, 3) for v in z.grad[:, 0].tolist()] == [-0.167, -0.167, 0.167, 0.0]
+# %% answer="token_mean"
+def token_mean(model, batches):
+    """Leave in `model.weight.grad` the gradient of the mean loss over all valid tokens of `batches`."""
+    ### BEGIN SOLUTION
+    tokens = sum((y != -100).sum() for _, y in batches)
+    model.zero_grad()
+    for x, y in batches:
+        loss = token_loss(model, x, y) * (y != -100).sum() / tokens
+        loss.backward()
+    ### END SOLUTION
+# %% alternative="token_mean"
+def token_mean(model, batches):
+    tokens = sum(int((y != -100).sum()) for _, y in batches)
+    model.zero_grad()
+    for x, y in batches:
+        logits, targets = model(x).flatten(0, 1), y.flatten()
+        (cross_entropy(logits, targets, reduction="sum") / tokens).backward()
+# %% alternative="token_mean"
+def token_mean(model, batches):
+    total, tokens = torch.zeros_like(model.weight), 0
+    for x, y in batches:
+        n = (y >= 0).sum().item()
+        total += n * torch.autograd.grad(token_loss(model, x, y), model.weight)[0]
+        tokens += n
+    model.weight.grad = total / tokens
+# %% alternative="token_mean"
+def token_mean(model, batches):
+    model.weight.grad = None
+    tokens = 0
+    for x, y in batches:
+        valid = y != -100
+        cross_entropy(model(x[valid]), y[valid], reduction="sum").backward()
+        tokens += valid.sum()
+    model.weight.grad /= tokens
+# %% check="token_mean"
+check("token_mean")
+# %% [markdown] tags=["en"]
+# ## When it is not the big batch at all
+#
+# Accumulation rests on one assumption: the loss of a sample does not depend on the samples beside it. Then the big batch's loss is a sum over samples, and a sum can be cut anywhere. If a layer looks across the batch, no weight of the losses repairs it.
+#
+# ### Extra exercise `break_accumulation`: a model for which it is not exact
+# *write the counter-example · ●●● · 10 minutes · 2 points · extra*
+#
+# Return a pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch. The two gradients must differ by more than 1 %, and the big batch must give the same gradient each time.
+# %% [markdown] tags=["ru"] of="2cdbb269"
+# ## Когда это вовсе не большой батч
+#
+# Накопление держится на одном предположении: потери на примере не зависят от соседних примеров. Тогда функция потерь большого батча — сумма по примерам, а сумму можно разрезать где угодно. Если слой смотрит на весь батч сразу, никакие веса этого не исправят.
+#
+# ### Дополнительное упражнение `break_accumulation`: модель, для которой это неточно
+# *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
+#
+# Верните пару `(model, batches)`: `torch.nn.Module` и список из двух или более пар `(x, y)` одного размера. Проверка накапливает `mse_loss(model(x), y) / len(batches)` и сравнивает с одним обратным проходом по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
+# %% answer="break_accumulation"
+def break_accumulation():
+    """A model and equal micro-batches for which accumulation differs from the big batch."""
+    ### BEGIN SOLUTION
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(1), torch.nn.Linear(1, 1))
+    x = torch.tensor([[0.0], [2.0], [4.0], [6.0]])
+    y = torch.tensor([[0.0], [1.0], [5.0], [3.0]])
+    return model, [(x[:2], y[:2]), (x[2:], y[2:])]
+    ### END SOLUTION
+# %% alternative="break_accumulation"
+class Centred(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return self.weight * (x - x.mean())
+
+
+def break_accumulation():
+    x = torch.arange(6.0).reshape(6, 1)
+    return Centred(), [(x[:3], x[:3] ** 2), (x[3:], x[3:] ** 2)]
+# %% alternative="break_accumulation"
+class Scaled(torch.nn.Linear):
+    def forward(self, x):
+        return super().forward(x / x.abs().max())
+
+
+def break_accumulation():
+    pieces = torch.tensor([[1.0], [2.0], [30.0], [40.0]]).split(2)
+    return Scaled(1, 1), [(piece, torch.ones(2, 1)) for piece in pieces]
+# %% alternative="break_accumulation"
+def break_accumulation():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1)).double()
+    x = torch.linspace(-1, 3, 24, dtype=torch.float64).reshape(12, 2) ** 2
+    return net, [(part, part.sum(1, keepdim=True).sin() * 5) for part in x.chunk(3)]
+# %% check="break_accumulation"
+check("break_accumulation")
+# %% tags=["fact"]
+layer = torch.nn.LayerNorm(2)
+rows = torch.tensor([[1.0, 5.0], [2.0, -3.0]])
+assert torch.allclose(layer(rows)[0], layer(rows[:1])[0])
+batch_norm = torch.nn.BatchNorm1d(2)
+assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.0], [9.0, 9.0]]))[0])
+# %% [markdown] tags=["en"]
+# `LayerNorm` normalises each sample on its own, so it accumulates exactly; `BatchNorm` in training mode does not. Dropout is a different case: it draws a new mask for each call, and even the big batch does not agree with itself.
+#
+# ## Write the test
+#
+# Two loops agreed and were both wrong. What would have caught them is a test with a truth of its own.
+#
+# ### Extra exercise `is_right`: write the test
+# *write the test · ●●● · 15 minutes · 4 points · extra*
+#
+# Write `is_right(accumulate)`. It gets a function `accumulate(parameter, micro_batches)` and returns `True` if that is right, else `False`. `parameter` is a leaf tensor; `micro_batches` is a list of pairs `(mean_loss, n)`, where calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`. A right function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before.
+#
+# Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="4dc36529"
+# `LayerNorm` нормирует каждый пример отдельно, поэтому для него накопление точно; для `BatchNorm` в режиме обучения — нет. Dropout — другой случай: при каждом вызове он выбирает новую маску, и даже большой батч не совпадает сам с собой.
+#
+# ## Напишите тест
+#
+# Два цикла были согласны друг с другом и оба неверны. Их поймал бы тест, у которого есть своя истина.
+#
+# ### Дополнительное упражнение `is_right`: напишите тест
+# *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
+#
+# Напишите `is_right(accumulate)`. На вход приходит функция `accumulate(parameter, micro_batches)`; верните `True`, если она правильна, иначе `False`. `parameter` — листовой тензор; `micro_batches` — список пар `(mean_loss, n)`, где вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам, тензор, зависящий от `parameter`. Правильная функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше.
+#
+# Ваш тест испытывается на нескольких правильных и нескольких неправильных функциях. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
+# %% answer="is_right"
+def is_right(accumulate):
+    """Is `accumulate(parameter, micro_batches)` right?"""
+    ### BEGIN SOLUTION
+    x = torch.tensor([1.0, 2.0, 3.0, 5.0])
+    w = torch.tensor(1.5, requires_grad=True)
+    (expected,) = torch.autograd.grad(((w * x) ** 2).mean(), w)
+    w.grad = torch.tensor(1000.0)  # from an earlier backward pass
+    accumulate(w, [(lambda: ((w * x[:3]) ** 2).mean(), 3), (lambda: ((w * x[3:]) ** 2).mean(), 1)])
+    return torch.allclose(w.grad, expected)
+    ### END SOLUTION
+# %% alternative="is_right"
+def is_right(accumulate):
+    w = torch.ones(2, requires_grad=True)
+    parts = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]]).split([1, 2])
+    w.grad = torch.full((2,), -7.0)
+    accumulate(w, [(lambda p=p: (p @ w).square().mean(), len(p)) for p in parts])
+    got = w.grad.clone()
+    w.grad = None
+    (torch.cat(parts) @ w).square().mean().backward()
+    return bool((got - w.grad).abs().max() < 1e-5)
+# %% alternative="is_right"
+def is_right(accumulate):
+    # mean losses 1*w over 1 sample, 10*w over 2, 100*w over 5: the mean over all is (1 + 20 + 500) / 8
+    w = torch.tensor(0.0, requires_grad=True)
+    w.grad = torch.tensor(3.0)
+    accumulate(w, [(lambda: 1 * w, 1), (lambda: 10 * w, 2), (lambda: 100 * w, 5)])
+    return abs(w.grad.item() - 521 / 8) < 1e-3
+# %% alternative="is_right"
+def is_right(accumulate):
+    def gradient(sizes, old):
+        w = torch.tensor([2.0, 1.0], dtype=torch.float64, requires_grad=True)
+        w.grad = None if old is None else torch.full_like(w, old)
+        x = torch.linspace(1, 4, sum(sizes) * 2, dtype=torch.float64).reshape(-1, 2)
+        accumulate(w, [(lambda p=p: ((p * w).sum(1) - 1).pow(2).mean(), len(p)) for p in x.split(sizes)])
+        return w.grad
+
+    whole = gradient([6], None)
+    return all(torch.allclose(gradient(sizes, 50.0), whole) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
+# %% check="is_right"
+check("is_right")
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# Everything above holds on CUDA: the gradients are the same up to rounding. What accumulation is for, peak memory, is measured there by the allocator. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="06c0e053"
+# ## На GPU
+#
+# Всё сказанное верно и для CUDA: градиенты те же с точностью до округления. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# %%
+if torch.cuda.is_available():
+    net.cuda()
+    micro_batch = tuple(tensor.cuda() for tensor in micro_batch)
+    for how in (one_at_a_time, all_at_once):
+        net.zero_grad()
+        torch.cuda.reset_peak_memory_stats()
+        how(8)
+        print(f"{how.__name__:14} {torch.cuda.max_memory_allocated():10,} B on {torch.cuda.get_device_name()}")
+else:
+    print("No CUDA device here: the values above are from the CPU.")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `backward()` adds to `.grad` in place. Clear once per window, never inside it.
+# * Weigh each micro-batch by its share of what the loss is a mean over: $n_i / N$ samples, or valid tokens. $1/K$ is right for equal sizes only.
+# * The last window is a window, with its own $N$.
+# * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
+# * Unscale, then clip, then step: once per window.
+# * Compare with one backward pass on the joined batch, never with another loop.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="d4c2b584"
+# ## Что стоит запомнить
+#
+# * `backward()` прибавляет к `.grad` на месте. Обнуляйте один раз за окно и никогда внутри него.
+# * Вес микробатча — его доля в том, по чему усредняет функция потерь: $n_i / N$ примеров или настоящих токенов. $1/K$ верно только при равных размерах.
+# * Последнее окно — тоже окно, со своим $N$.
+# * Один `backward()` на микробатч держит в памяти один граф; складывайте `loss.item()`, а не `loss`.
+# * Вернуть масштаб, отсечь, сделать шаг: один раз за окно.
+# * Сравнивайте с одним обратным проходом по склеенному батчу, а не с другим циклом.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

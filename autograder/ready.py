@@ -1,0 +1,209 @@
+"""`ready()`: the saved notebook, run from top to bottom in a fresh process, and what to mend before handing it in."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import exercises
+from .exercise import Exercise
+from .language import Text, message
+from .notebook import SESSION, Reply, Table
+from .records import being_graded
+from .verdict import MIME, Verdict
+from .workcopy import Unreadable, read_notebook
+
+CELL_SECONDS = 120  # then the cell is interrupted and the run goes on
+
+_ran: dict[str, str] = {}  # what this kernel ran last, by cell id
+
+
+def remember_cells() -> None:
+    """From now on, remember what is run in which cell, so that `ready` can tell what has not been saved."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()
+    if shell is not None and _remember not in shell.events.callbacks["pre_run_cell"]:
+        shell.events.register("pre_run_cell", _remember)
+
+
+def _remember(info: Any) -> None:
+    if info.cell_id and not info.silent:
+        _ran[info.cell_id] = info.raw_cell
+
+
+def rehearse(path: str | None) -> Table | Reply:
+    """Run the saved notebook afresh and list its points. `path` is needed where the notebook cannot be told."""
+    if being_graded():
+        return Reply((message("ready.nested"),))  # this very cell, in the fresh run
+    found = path or this_notebook()
+    if not found:
+        return Reply((message("ready.unknown_file"),))
+    file = Path(found).expanduser().resolve()
+    if not file.is_file():
+        return Reply((message("ready.no_file", path=file),))
+    try:
+        run = fresh_run(file)
+    except Unreadable as error:
+        return Reply((message("ready.unreadable", path=file, error=error),))
+    except ImportError as error:
+        return Reply((message("ready.no_nbclient", name=error.name),))
+    return _table(file, run) if run.exercises else Reply((message("ready.no_lesson", path=file),))
+
+
+def this_notebook() -> str | None:
+    """The notebook of this kernel, where VS Code or Jupyter's server tells it."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    told = shell.user_ns.get("__vsc_ipynb_file__") if shell else None
+    told = told or os.environ.get("JPY_SESSION_NAME", "")
+    return str(told) if str(told).endswith(".ipynb") else None
+
+
+@dataclass(frozen=True)
+class FreshRun:
+    """A notebook after a fresh run: its cells with their outputs, and whether the process lived to the end."""
+
+    cells: list[Any]
+    metadata: dict[str, Any]
+    exercises: dict[str, Exercise]
+    ended_early: bool
+
+    @property
+    def by_grade_id(self) -> dict[str, Any]:
+        """Of duplicates the last counts, as in nbgrader."""
+        named = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in self.cells}
+        return {grade_id: cell for grade_id, cell in named.items() if grade_id}
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By exercise, what its own check cell returned."""
+        found = {}
+        for name in self.exercises:
+            for output in self.by_grade_id.get(f"check-{name}", {}).get("outputs", []):
+                record = output.get("data", {}).get(MIME)
+                if record and record["exercise"] == name:
+                    found[name] = Verdict.from_json(record)
+        return found
+
+    @property
+    def errors(self) -> Iterator[str]:
+        """What cells raised, except where that is announced by a tag."""
+        for cell in self.cells:
+            if "raises-exception" not in cell.metadata.get("tags", []):
+                for output in cell.get("outputs", []):
+                    if output.output_type == "error":
+                        yield f"{label(cell)}: {output.ename}: {output.evalue.splitlines()[0] if output.evalue else ''}"
+
+
+def fresh_run(file: Path) -> FreshRun:
+    """Run the notebook `file` in a fresh process. Raises Unreadable, and ImportError where there is no nbclient."""
+    import nbformat
+    from jupyter_client.manager import KernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
+
+    read_notebook(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook of an older format is as good
+        notebook = nbformat.reads(file.read_text(encoding="utf-8"), as_version=4)
+    lesson = notebook.metadata.get("autograder", {}).get("lesson") or SESSION.lesson
+    try:
+        known = exercises.load(lesson) if lesson else {}
+    except exercises.Unknown:
+        known = {}
+    if not known:
+        return FreshRun([], {}, {}, False)
+    print(message("ready.running", name=file.name).read(_language(notebook.metadata)))
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+
+    kernel, ended_early = KernelManager(kernel_name="python3"), False
+    client = NotebookClient(
+        notebook,
+        km=kernel,
+        timeout=CELL_SECONDS,
+        interrupt_on_timeout=True,
+        allow_errors=True,
+        resources={"metadata": {"path": str(file.parent)}},
+    )
+    try:
+        client.execute(env={**os.environ, "NBGRADER_EXECUTION": "autograde"})
+    except DeadKernelError:
+        ended_early = True
+    finally:
+        if kernel.has_kernel:
+            kernel.shutdown_kernel(now=True)
+    return FreshRun(notebook.cells, notebook.metadata, known, ended_early)
+
+
+def _language(metadata: dict[str, Any]) -> str:
+    return SESSION.language or metadata.get("autograder", {}).get("language") or "en"
+
+
+def label(cell: Any) -> str:
+    """How to name a cell to a learner: by its exercise, or by its first line."""
+    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    return grade_id.partition("-")[2] or next(iter(cell.source.strip().splitlines()), "")[:40]
+
+
+def _table(file: Path, run: FreshRun) -> Table:
+    language = _language(run.metadata)
+
+    def say(id: str) -> str:
+        return message(id).read(language)
+
+    verdicts = run.verdicts
+    rows = []
+    for name, exercise in run.exercises.items():
+        verdict = verdicts.get(name)
+        extra = "" if exercise.core else f" ({say('progress.extra')})"
+        state = say(f"state.{verdict.state}") if verdict else "—"
+        rows.append((name + extra, state, f"{verdict.points if verdict else 0:g}/{exercise.points:g}"))
+    to_mend = [text.read(language) for text in _to_mend(run, verdicts)]
+    below = [*to_mend, *(text.read(language) for text in _summary(file, run, verdicts))]
+    head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points"))
+    return Table(say("ready.not" if to_mend else "ready.title"), head, tuple(rows), tuple(below))
+
+
+def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
+    unsaved = [label(cell) for cell in run.cells if _differs(cell)]
+    if unsaved:
+        yield message("ready.unsaved", names=", ".join(unsaved))
+    if run.metadata.get("autograder", {}).get("lesson") == SESSION.lesson:
+        passed = [name for name, verdict in SESSION.last.items() if verdict.state == "passed"]
+        lost = [n for n in passed if n in verdicts and verdicts[n].state != "passed" and n not in unsaved]
+        if lost:
+            yield message("ready.order", names=", ".join(lost))
+    core = [name for name, exercise in run.exercises.items() if exercise.core]
+    missing = [name for name in core if f"check-{name}" not in run.by_grade_id]
+    if missing:
+        yield message("ready.missing", names=", ".join(missing))
+    for error in run.errors:
+        yield message("ready.failed_cell", error=error)
+    if run.ended_early:
+        yield message("ready.died")
+
+
+def _differs(cell: Any) -> bool:
+    ran = _ran.get(cell.get("id", ""))
+    return ran is not None and ran.rstrip() != cell.source.rstrip()
+
+
+def _summary(file: Path, run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
+    core = {name: exercise for name, exercise in run.exercises.items() if exercise.core}
+    earned = sum(verdicts[name].points for name in core if name in verdicts)
+    maximum = sum(exercise.points for exercise in core.values())
+    yield message("ready.total", earned=f"{earned:g}", maximum=f"{maximum:g}")
+    written = [cell.metadata.nbgrader for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
+    if written:
+        yield message("ready.manual", points=f"{sum(each.get('points', 0) for each in written):g}")
+    yield message("ready.file", path=file)
