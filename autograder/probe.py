@@ -207,6 +207,7 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []),
         warnings.catch_warnings(record=True) as warned,
         _captured_descriptor(2) as descriptor,
+        _one_thread(),
         redirect_stdout(printed),
         redirect_stderr(complained := _Bounded()),
     ):
@@ -297,6 +298,17 @@ def _captured_descriptor(number: int) -> Iterator[_Bounded]:
             os.close(saved)
             file.seek(0)
             captured.write(file.read(4 * _SHOWN).decode(errors="replace"))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread: sums come out the same everywhere, and small tensors do not wait for a busy core."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

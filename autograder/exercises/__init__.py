@@ -10,7 +10,6 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -36,9 +35,13 @@ class Unknown(LookupError):
         super().__init__(self.says.en)
 
 
+_loaded_from: dict[Path, None] = {}  # folders that modules were loaded from by path: an author's, in any place
+
+
 def folders() -> list[Path]:
     """The folders that hold exercise modules: a private one beside the notebook goes before the packaged one."""
-    return [folder for folder in (Path.cwd() / "exercises", PACKAGED) if folder.is_dir()]
+    places = dict.fromkeys([Path.cwd() / "exercises", *_loaded_from, PACKAGED])
+    return [folder for folder in places if folder.is_dir()]
 
 
 def lessons() -> list[str]:
@@ -65,6 +68,7 @@ def load(lesson: str) -> dict[str, Exercise]:
 def load_file(path: Path) -> dict[str, Exercise]:
     """The exercises that one module defines, in its order."""
     module = _module(path)
+    _loaded_from[path.parent] = None
     return {item.name: item for item in vars(module).values() if isinstance(item, Exercise)}
 
 
@@ -109,8 +113,3 @@ def keys(lesson: str) -> dict[str, Any]:
 def _read_json(path: Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return data
-
-
-def packaged() -> Iterator[Path]:
-    """The exercise modules of the course itself."""
-    return (path for path in sorted(PACKAGED.glob("*.py")) if path.stem != "__init__")

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
-from ..exercise import Case, aspect, exercise
-from ..language import Text
-from ..measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
-from ..observation import AtMost
-from ..probe import using_answer
+from autograder.exercise import Case, aspect, exercise
+from autograder.language import Text
+from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
+from autograder.observation import AtMost
+from autograder.probe import using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 

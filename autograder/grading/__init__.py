@@ -1,1 +1,1 @@
-"""Grading: the course folder on which nbgrader's commands work."""
+"""Grading with nbgrader: the course folder, its config, and the few steps of nbgrader's that are replaced."""

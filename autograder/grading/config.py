@@ -1,0 +1,60 @@
+"""What a course's nbgrader_config.py sets: the language of a release, how answers run, how feedback looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from nbgrader import preprocessors
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from traitlets.config import Config
+
+from ..authoring.notebooks import ClearSolutions, OneLanguage, settings
+from ..language import LANGUAGES
+from .feedback import FeedbackExporter, Grades
+from .scores import SaveVerdicts
+
+SECONDS_PER_CELL = 60  # more than any check needs: an exercise stops an answer itself after 10 s on a case
+
+
+def configure(c: Config, course_id: str, language: str) -> None:
+    """Set nbgrader's traits for a course that is released in `language`; a second call changes nothing more.
+
+    Every language has a course id and a release folder of its own, because an exchange holds one folder for an
+    assignment. What is collected under any of them goes into the same `submitted/` and the same gradebook.
+    Raises SystemExit for an unknown language: nbgrader would go on without the config after any other exception.
+    """
+    if language not in LANGUAGES:
+        raise SystemExit(f"AUTOGRADER_LANGUAGE is {language!r}: set it to one of {', '.join(LANGUAGES)}, or unset it")
+    put_interpreter_on_path()
+
+    second = "" if language == "en" else f"-{language}"
+    c.CourseDirectory.course_id = course_id + second
+    c.CourseDirectory.release_directory = "release" + second
+
+    steps = _with(GenerateAssignment.preprocessors, preprocessors.ClearSolutions, ClearSolutions)
+    c.GenerateAssignment.preprocessors = [OneLanguage, *steps]
+    for name, traits in settings(language).items():
+        c[name].update(traits)
+
+    c.Autograde.autograde_preprocessors = _with(
+        Autograde.autograde_preprocessors, preprocessors.SaveAutoGrades, SaveVerdicts
+    )
+    c.Execute.timeout = SECONDS_PER_CELL
+    c.Execute.interrupt_on_timeout = True
+
+    c.GenerateFeedback.exporter_class = FeedbackExporter
+    c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, preprocessors.GetGrades, Grades)
+
+
+def put_interpreter_on_path() -> None:
+    """Let this process find `alembic`, which nbgrader calls by name, although the environment is not activated."""
+    here, path = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
+    if here not in path.split(os.pathsep):
+        os.environ["PATH"] = here + os.pathsep + path
+
+
+def _with(trait: object, theirs: type, ours: type) -> list[type]:
+    """nbgrader's own list of steps, with one of them replaced."""
+    return [ours if step is theirs else step for step in trait.default()]  # type: ignore[attr-defined]

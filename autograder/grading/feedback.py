@@ -1,0 +1,94 @@
+"""The page of feedback, in the language of the notebook that was handed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbgrader
+from nbconvert.exporters import HTMLExporter
+from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import GetGrades
+from traitlets.config import Config
+
+from .. import exercises
+from ..language import LANGUAGES, Text
+
+TEMPLATES = Path(__file__).parent / "templates"
+NBGRADERS_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
+
+WORDS = {
+    "feedback": Text("Feedback", "Отзыв о работе"),
+    "question": Text("Question", "Задание"),
+    "points": Text("Points", "Баллы"),
+    "total": Text("Total", "Всего"),
+    "late": Text("Late submission", "Сдано с опозданием"),
+    "written": Text("Answer in your own words", "Ответ своими словами"),
+    "code": Text("Answer in code", "Ответ в виде кода"),
+    "answer": Text("Your answer", "Ваш ответ"),
+    "check": Text("Check", "Проверка"),
+    "comment": Text("Comment", "Комментарий"),
+    "no_response": Text("No answer.", "Ответа нет."),
+    "waiting": Text("your instructor has not graded this yet", "преподаватель ещё не проверил"),
+    "deleted": Text("this cell is not in the notebook", "этой ячейки нет в тетради"),
+    "top": Text("to the top", "наверх"),
+}
+
+
+class Grades(GetGrades):  # type: ignore[misc]
+    """nbgrader's own; besides the scores it tells what a person has still to grade and what was deleted."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        nb, resources = super().preprocess(nb, resources)
+        cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if "nbgrader" in cell.metadata}
+        with Gradebook(self.db_url) as gradebook:
+            submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
+            for grade in submitted.grades:
+                if grade.name in cells:
+                    cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
+            deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
+        resources["nbgrader"]["deleted"] = deleted
+        return nb, resources
+
+
+class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
+    """The page of feedback: nbgrader's, in two languages, with exercises called by their titles."""
+
+    @property
+    def default_config(self) -> Config:
+        """Our own template, which extends nbgrader's; a course may put `c.FeedbackExporter` over it."""
+        mine = {
+            "template_name": "autograder_feedback",
+            "extra_template_basedirs": [str(TEMPLATES), str(NBGRADERS_TEMPLATES)],
+        }
+        config = super().default_config
+        config.FeedbackExporter.update(mine)
+        return config
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
+        language = language_of(nb)
+        lesson = str(nb.metadata.get("autograder", {}).get("lesson", ""))
+        self.language_code = language
+        resources = resources or {}
+        resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
+        resources["title_of"] = lambda grade_id: title(str(grade_id), lesson, language)
+        page: tuple[str, Any] = super().from_notebook_node(nb, resources, **kw)
+        return page
+
+
+def language_of(nb: NotebookNode) -> str:
+    """The language that the release put into the notebook's metadata; English when a student removed it."""
+    said = nb.metadata.get("autograder", {}).get("language")
+    return said if said in LANGUAGES else LANGUAGES[0]
+
+
+def title(grade_id: str, lesson: str, language: str) -> str:
+    """The title of the exercise that a graded cell belongs to; the grade id itself for cells that are not ours."""
+    role, _, name = grade_id.partition("-")
+    if role == "written":
+        return WORDS["written"].read(language)
+    try:
+        return exercises.find(name, lesson or None).title.read(language)
+    except exercises.Unknown:
+        return grade_id

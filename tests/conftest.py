@@ -1,0 +1,44 @@
+"""What all tests share: a home of their own for a learner's progress, and the built lesson, run once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.build import COURSE
+from autograder.authoring.run import Ran, run
+from autograder.exercise import Exercise
+
+LESSON = "gradient_accumulation"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes the progress of whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("AUTOGRADER_HOME", str(home))
+    return home
+
+
+@pytest.fixture(autouse=True)
+def same_folder() -> Iterator[None]:
+    """A test that changes the folder leaves it as it was."""
+    before = os.getcwd()
+    yield
+    os.chdir(before)
+
+
+@pytest.fixture(scope="session")
+def exercises() -> dict[str, Exercise]:
+    (lesson,) = COURSE.read([LESSON])
+    return COURSE.exercises(lesson)
+
+
+@pytest.fixture(scope="session")
+def ran(exercises: dict[str, Exercise]) -> Ran:
+    """The lesson's solutions, stubs and alternatives."""
+    (lesson,) = COURSE.read([LESSON])
+    return run(lesson, exercises)

@@ -1,0 +1,197 @@
+"""Submissions of a lesson as students might hand them in, and the points that the verdicts give each of them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+
+from autograder import exercises
+from autograder.authoring.source import Lesson, solutions
+from autograder.exercise import Exercise
+from autograder.judge import Expected, judge, screen
+from autograder.probe import observe
+
+Edit = Callable[[NotebookNode], None]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Who hands in what: answers by exercise, an answer in words, and what was done to the notebook besides."""
+
+    student: str
+    language: str
+    answers: dict[str, str]
+    words: str = ""
+    edit: Edit | None = None
+    nothing_for: tuple[str, ...] = ()  # checks that cannot be tried here (loops) or are gone: they earn nothing
+    waiting: tuple[str, ...] = field(default=(), kw_only=True)  # grade ids that wait for a person
+
+    def notebook(self, released: NotebookNode) -> NotebookNode:
+        """The released notebook with all this in it."""
+        made = copy.deepcopy(released)
+        for cell in made.cells:
+            role, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("-")
+            if role == "answer" and name in self.answers:
+                cell.source = self.answers[name]
+            if role == "written" and self.words:
+                cell.source = self.words
+        if self.edit:
+            self.edit(made)
+        return made
+
+
+def all_of(lesson: Lesson) -> list[Submission]:
+    """The submissions of the one real run: right, blank, every mistake of the core, and everything that goes wrong."""
+    known = exercises.load(lesson.name)
+    core = {name: exercise for name, exercise in known.items() if exercise.core}
+    solved = {name: solutions(exercise)[0] for name, exercise in known.items()}
+    return [
+        Submission("solved-en", "en", solved, words="Both forget half of every window.", waiting=tuple(written(lesson))),
+        Submission("solved-ru", "ru", solved),
+        Submission("blank-en", "en", {}),
+        Submission("blank-ru", "ru", {}),
+        *_mistakes(core, solved),
+        *_accidents(core, solved),
+    ]
+
+
+def written(lesson: Lesson) -> Iterator[str]:
+    """Grade ids of the questions that a person grades."""
+    for name, _ in lesson.with_role("written"):
+        yield f"written-{name}"
+
+
+def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
+    """One submission for every mistake; the rest of it is solved."""
+    number = 0
+    for name, exercise in core.items():
+        for mistake in exercise.mistakes:
+            answer = _use_mistake(exercise, mistake)
+            if exercise.asks_for == "dict":
+                answer = f"{solved[name]}\n{answer}"
+            yield Submission(f"{name}-{mistake}", ("en", "ru")[number % 2], {**solved, name: answer})
+            number += 1
+
+
+def _use_mistake(exercise: Exercise, mistake: str) -> str:
+    program = f'load("{exercise.lesson}")["{exercise.name}"].mistakes["{mistake}"].program'
+    use = f"{exercise.asks}.update({program}())" if exercise.asks_for == "dict" else f"{exercise.asks} = {program}"
+    return f"from autograder.exercises import load\n{use}"
+
+
+def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
+    """What happens to honest students: each in the first exercise that asks for a function."""
+    functions = [exercise for exercise in core.values() if exercise.asks_for == "function"]
+    exercise = functions[0]
+    name, right = exercise.name, solved[exercise.name]
+
+    def answer(student: str, source: str, language: str = "en", **more: Any) -> Submission:
+        return Submission(student, language, {**solved, name: source}, **more)
+
+    def inside(first: str) -> str:
+        """The right answer with another first line in its body."""
+        head, rest = re.split(r"(?<=:)\n", right, maxsplit=1)
+        return f"{head}\n    {first}\n{rest}"
+
+    fewest = min(functions, key=lambda e: len(e.draw("public")))
+    body = f"def {fewest.asks}(*args):\n    while True:\n        pass"
+    yield Submission("loop-in-function", "ru", {**solved, fewest.name: body}, nothing_for=(fewest.name,))
+    yield answer("loop-in-cell", f"{right}\n\nwhile True:\n    pass", "ru", nothing_for=())
+    yield answer("syntax-error", right.replace(":\n", "\n", 1))
+    yield answer("raises", inside('raise ValueError("<b>no</b> idea")'), "ru")
+    yield answer("raises-in-cell", f'{right}\n\nraise ValueError("after the answer")')
+    yield answer("warns", inside('import warnings; warnings.warn("a warning of mine")'))
+    yield answer("warns-in-cell", f'{right}\nimport sys\nprint("careful", file=sys.stderr)', "ru")
+    yield answer("prints-10-mb", inside('print("x" * 10_000_000)'))
+    yield answer("prints-10-mb-in-cell", f'{right}\nfor _ in range(10):\n    print("x" * 1_000_000)', "ru")
+    yield answer("wrong-kind", f"{exercise.asks} = 42")
+    yield answer("no-answer-cell-text", "")
+    yield answer("wrong-arguments", f"def {exercise.asks}():\n    pass", "ru")
+    yield answer("nan", f"def {exercise.asks}(*args):\n    return float('nan')")
+    yield answer(
+        "nan-gradient",
+        f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() * float('nan')",
+    )
+    yield answer("exits", inside("raise SystemExit"), "ru")
+    yield answer("replaces-check", f"{right}\ncheck = print", nothing_for=tuple(core))
+    for language in ("en", "ru"):
+        yield Submission(f"no-start-{language}", language, solved, edit=_delete_start)
+    gone = f"check-{name}"
+    yield Submission("no-check", "en", solved, edit=_delete(gone), nothing_for=(name,), waiting=(gone,))
+    yield Submission("no-language", "ru", solved, edit=lambda notebook: notebook.metadata.pop("autograder"))
+    yield Submission("edited-check", "en", {}, edit=_edit_check(gone))
+
+
+def _delete_start(notebook: NotebookNode) -> None:
+    notebook.cells = [cell for cell in notebook.cells if "from autograder import start" not in cell.source]
+
+
+def _delete(grade_id: str) -> Edit:
+    def edit(notebook: NotebookNode) -> None:
+        notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") != grade_id]
+
+    return edit
+
+
+def _edit_check(grade_id: str) -> Edit:
+    def edit(notebook: NotebookNode) -> None:
+        for cell in notebook.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
+                cell.source = "100"
+
+    return edit
+
+
+def expected_scores(submission: Submission, released: NotebookNode, lesson: Lesson) -> dict[str, float]:
+    """Points by grade id: the cells run here one after another, each check by screen, observe and judge.
+
+    What a person grades is 0. An answer named in `nothing_for` is not run.
+    """
+    known = exercises.load(lesson.name)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    scores = dict.fromkeys(written(lesson), 0.0)
+    for cell in submission.notebook(released).cells:
+        if cell.cell_type != "code":
+            continue
+        role, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("-")
+        if role == "check":
+            if known[name].core:
+                scores[f"check-{name}"] = 0.0 if name in submission.nothing_for else points(known[name], namespace)
+        elif not (role == "answer" and name in submission.nothing_for):
+            _run(cell.source, namespace)
+    for name, exercise in known.items():
+        if exercise.core:
+            scores.setdefault(f"check-{name}", 0.0)
+    return scores
+
+
+def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
+    """What the verdict on the public cases gives the answer in `namespace`."""
+    verdict = screen(exercise, namespace)
+    if verdict is None:
+        expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
+        verdict = judge(exercise, observe(exercise, namespace[exercise.asks], expected.seed), expected)
+    return verdict.points
+
+
+def _run(source: str, namespace: dict[str, Any]) -> None:
+    """A student's cell, as a kernel runs it: what it raises ends the cell and nothing else."""
+    source = source.replace("while True:\n    pass", "raise TimeoutError")  # the loop in a cell, without the wait
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(Exception):
+            exec(compile(source, "<answer>", "exec"), namespace)
+
+
+def read(path: Any) -> NotebookNode:
+    return nbformat.read(path, as_version=4)

@@ -1,0 +1,159 @@
+"""Building: what is committed is what the sources give; twins, glossary and staleness; jupytext reads what we read."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+
+from autograder.authoring import lint
+from autograder.authoring.build import COURSE, Collection, accept, stale
+from autograder.authoring.source import read
+from autograder.cli import main
+from autograder.language import LANGUAGES, MESSAGES
+
+SOURCES = sorted(COURSE.lessons.glob("*.py"))
+
+
+def test_what_is_committed_is_what_the_sources_give(capsys):
+    assert main(["build", "--check"]) == 0, capsys.readouterr().err
+
+
+def test_building_twice_in_other_processes_gives_the_same_bytes():
+    program = (
+        "from autograder.authoring.build import COURSE\n"
+        "for lesson in COURSE.read():\n"
+        "    for path, text in sorted(COURSE.files(lesson).items()): print(path, hash_of(text))\n"
+    ).replace("hash_of(text)", "__import__('hashlib').sha256(text.encode()).hexdigest()")
+    first, second = (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_jupytext_reads_a_source_as_we_do(path):
+    theirs = jupytext.read(path, fmt="py:percent").cells
+    ours = read(path).cells
+    assert [(c.cell_type, c.source.strip("\n")) for c in theirs] == [(c.kind, c.source) for c in ours]
+    for a, b in zip(theirs, ours, strict=True):
+        assert {k: v for k, v in a.metadata.items() if k != "lines_to_next_cell"} == b.metadata
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_a_students_notebook_holds_no_solution_and_one_language(path, language):
+    text = (COURSE.notebooks / language / f"{path.stem}.ipynb").read_text(encoding="utf-8")
+    notebook = nbformat.reads(text, as_version=4)
+    assert "SOLUTION" not in text
+    assert "Rubric" not in text
+    assert "alternative" not in str([cell.metadata for cell in notebook.cells])
+    assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} == {language}
+    assert all(not cell.get("outputs") for cell in notebook.cells)
+    prose = " ".join(c.source for c in notebook.cells if c.cell_type == "markdown" and "nbgrader" not in c.metadata)
+    assert bool(re.search("[а-я]", prose)) == (language == "ru")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_both_languages_have_the_same_code_ids_and_grades(path):
+    english, russian = (
+        nbformat.read(COURSE.notebooks / language / f"{path.stem}.ipynb", as_version=4) for language in LANGUAGES
+    )
+
+    def graded(notebook):
+        return [(c.id, c.source, c.metadata.get("nbgrader")) for c in notebook.cells if "tags" not in c.metadata]
+
+    assert graded(english) == graded(russian)
+
+
+def copy_of(path: Path, folder: Path) -> Collection:
+    for each in ("lessons", "exercises"):
+        (folder / each).mkdir()
+    shutil.copy(path, folder / "lessons" / "20_copied.py")
+    shutil.copy(COURSE.modules / f"{read(path).name}.py", folder / "exercises" / "copied.py")
+    return Collection(folder / "lessons", folder / "exercises", folder)
+
+
+def complaints(text: str, tmp_path: Path) -> list[str]:
+    path = tmp_path / "20_some.py"
+    path.write_text(text, encoding="utf-8")
+    return [complaint for _, complaint in lint.problems(read(path))]
+
+
+def pair(english: str, russian: str) -> str:
+    from autograder.authoring.source import digest
+
+    def comment(text: str) -> str:
+        return "\n".join(f"# {line}" for line in text.splitlines())
+
+    header = f'# %% [markdown] tags=["ru"] of="{digest(english)}"'
+    return f'# %% [markdown] tags=["en"]\n{comment(english)}\n{header}\n{comment(russian)}\n'
+
+
+@pytest.mark.parametrize(
+    ("english", "russian", "complaint"),
+    [
+        ("The square $x^2$.", "Квадрат $x^3$.", "differ in formulas"),
+        ("Call `f()`.", "Вызовите `g()`.", "differ in code spans"),
+        ("## One", "Один", "differ in headings"),
+        ("* a\n* b", "* а", "differ in list items"),
+        ("[here](a.md)", "[тут](b.md)", "differ in links"),
+        ("The loss.", "Это лосс.", "«лосс» is not in the glossary: write «функция потерь»"),
+        ("Clipping.", "Отсечение (клиппинг).", None),
+    ],
+)
+def test_twins_must_say_the_same(tmp_path, english, russian, complaint):
+    found = complaints(pair(english, russian), tmp_path)
+    assert any(complaint in each for each in found) if complaint else found == []
+
+
+def test_a_russian_text_gone_stale_is_found_and_accepted(tmp_path):
+    path = tmp_path / "20_some.py"
+    path.write_text(pair("One.", "Один.").replace("# One.", "# One more."), encoding="utf-8")
+    assert any("has changed" in complaint for _, complaint in lint.problems(read(path)))
+    assert accept(read(path)) == 1
+    assert list(lint.problems(read(path))) == []
+
+
+def test_prose_without_a_twin_is_found(tmp_path):
+    alone = '# %% [markdown] tags=["en"]\n# One.\n# %%\nx = 1\n# %% [markdown]\n# Two.\n'
+    found = complaints(alone, tmp_path)
+    assert "without its Russian twin" in found[0]
+    assert "prose without a language" in found[1]
+
+
+def test_the_key_on_disk_is_kept_when_it_agrees_to_the_tolerance(tmp_path):
+    collection = copy_of(SOURCES[0], tmp_path)
+    (lesson,) = collection.read()
+    path = collection.key(lesson)
+    path.parent.mkdir()
+    path.write_text(collection.files(lesson)[path], encoding="utf-8")
+    shifted = re.sub(r"(\d\.\d{13})\d+", r"\1", path.read_text(encoding="utf-8"))
+    assert shifted != path.read_text(encoding="utf-8")
+    path.write_text(shifted, encoding="utf-8")
+    assert path not in stale(collection.files(lesson))
+    path.write_text(shifted.replace('"dtype": "float64"', '"dtype": "float32"', 1), encoding="utf-8")
+    assert path in stale(collection.files(lesson))
+
+
+def test_unknown_lessons_and_broken_sources_fail_with_a_remedy(capsys):
+    assert main(["build", "gradient_acumulation"]) == 1
+    assert "Did you mean `gradient_accumulation`?" in capsys.readouterr().err
+
+
+def test_a_lesson_is_named_with_or_without_its_number():
+    for name in ("03_gradient_accumulation", "gradient_accumulation"):
+        assert [lesson.name for lesson in COURSE.read([name])] == ["gradient_accumulation"]
+
+
+@pytest.mark.parametrize("id", MESSAGES)
+def test_interface_texts_are_whole_in_both_languages(id):
+    text = MESSAGES[id]
+    assert text.placeholders_agree()
+    assert text.en.count("`") == text.ru.count("`")
+    assert list(lint.banned_words(text.ru)) == []

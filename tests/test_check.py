@@ -1,0 +1,283 @@
+"""`check` in a namespace, as a notebook calls it: right, wrong, and every kind of bad input, in both languages."""
+
+import os
+import re
+import sys
+import time
+import warnings
+
+import pytest
+import torch
+from torch.nn.functional import mse_loss
+
+import autograder
+from autograder import notebook
+from autograder.notebook import SESSION, Session
+from autograder.verdict import Verdict
+
+NAME = "accumulate_uneven"
+
+
+@pytest.fixture(params=["en", "ru"])
+def language(request):
+    vars(SESSION).update(vars(Session()))
+    notebook.start("03_gradient_accumulation", language=request.param)
+    return request.param
+
+
+def check(answer, name=NAME):
+    """`check(name)` in a notebook whose only name is the answer."""
+    namespace = {name: answer, "check": autograder.check}
+    exec(f"result = check({name!r})", namespace)
+    return namespace["result"]
+
+
+def right(model, batches):
+    samples = sum(len(x) for x, _ in batches)
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / samples).backward()
+
+
+def test_a_right_answer_gets_all_points(language):
+    verdict = check(right)
+    assert (verdict.state, repr(verdict)) == ("passed", "4")
+    assert ("верно" if language == "ru" else "passed") in verdict._repr_html_()
+
+
+def test_a_mistake_is_named_in_the_learners_language(language, exercises):
+    mistake = exercises[NAME].mistakes["divides_by_count"]
+    verdict = check(mistake.program)
+    assert (verdict.state, repr(verdict), verdict.mistake) == ("not yet", "0", "divides_by_count")
+    assert mistake.says.read(language) in verdict.text(language)
+    assert 'case = reproduce("accumulate_uneven")' in verdict.text(language)
+
+
+def test_a_wrong_answer_that_nobody_foresaw_is_not_guessed_at(language):
+    def half(model, batches):
+        right(model, batches)
+        model.weight.grad /= 3.7
+
+    verdict = check(half)
+    assert (verdict.state, verdict.mistake) == ("not yet", None)
+    assert "It looks as if" not in verdict.text("en")
+
+
+def raises(model, batches):
+    raise KeyError("<script>alert(1)</script>")
+
+
+def warns(model, batches):
+    warnings.warn("mind the <gap>", UserWarning, stacklevel=1)
+    right(model, batches)
+
+
+def writes_to_stderr_from_c(model, batches):
+    os.write(2, b"[W NNPACK.cpp:51] Could not initialize NNPACK!\n")
+    right(model, batches)
+
+
+def prints_ten_megabytes(model, batches):
+    for _ in range(10):
+        print("x" * 1024 * 1024)
+    right(model, batches)
+
+
+def edits_its_inputs(model, batches):
+    right(model, batches)
+    batches[0][0].mul_(2)
+
+
+def leaves_grad_mode_off(model, batches):
+    right(model, batches)
+    torch.set_grad_enabled(False)
+
+
+def leaves_the_default_dtype(model, batches):
+    right(model, batches)
+    torch.set_default_dtype(torch.float64)
+
+
+def gives_nan(model, batches):
+    right(model, batches)
+    model.weight.grad *= float("nan")
+
+
+def gives_another_shape(model, batches):
+    right(model, batches)
+    model.weight = torch.nn.Parameter(torch.ones(2, 2))
+    model.weight.grad = torch.ones(2, 2)
+
+
+def gives_another_dtype(model, batches):
+    right(model, batches)
+    gradient = model.weight.grad.float()
+    model.weight = torch.nn.Parameter(model.weight.float())
+    model.weight.grad = gradient
+
+
+def gives_another_device(model, batches):
+    model.weight = torch.nn.Parameter(model.weight.to("meta"))
+    model.weight.grad = torch.ones_like(model.weight)
+
+
+def exits(model, batches):
+    sys.exit(0)
+
+
+def takes_too_much(model, batches, optimizer):
+    pass
+
+
+def returns_an_endless_generator(model, batches):
+    while True:
+        yield model
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "says"),
+    [
+        (raises, "not yet", "KeyError"),
+        (warns, "passed", "mind the <gap>"),
+        (writes_to_stderr_from_c, "passed", "NNPACK"),
+        (prints_ten_megabytes, "passed", "10485770"),
+        (edits_its_inputs, "passed", "`batches`"),
+        (leaves_grad_mode_off, "passed", "off"),
+        (leaves_the_default_dtype, "passed", "torch.float64"),
+        (gives_nan, "not yet", "nan"),
+        (gives_another_shape, "not yet", "(2, 2)"),
+        (gives_another_dtype, "not yet", "torch.float32"),
+        (gives_another_device, "not yet", "meta"),
+        (exits, "not yet", "SystemExit"),
+        (takes_too_much, "not yet", "optimizer"),
+        (returns_an_endless_generator, "not yet", "gradient"),
+        ("a word", "not yet", "a word"),
+        (None, "not yet", "None"),
+    ],
+)
+def test_bad_input_gets_a_card(answer, state, says, language, capfd):
+    verdict = check(answer)
+    assert isinstance(verdict, Verdict)
+    assert verdict.state == state
+    assert says in verdict.text(language)
+    page = verdict._repr_html_()
+    assert "<script" not in page
+    assert "Traceback" not in page
+    assert capfd.readouterr() == ("", "")  # any stderr in a graded cell is zero points
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_an_endless_loop_is_ended(language, exercises, monkeypatch):
+    def endless(model, batches):
+        while True:
+            try:
+                time.sleep(0.01)
+            except Exception:
+                pass
+
+    monkeypatch.setattr(exercises[NAME], "seconds", 0.3)
+    verdict = check(endless)
+    assert verdict.state == "not yet"
+    assert "0.3" in verdict.text(language)
+
+
+def test_a_learners_error_shows_the_learners_line(language):
+    namespace = {"check": autograder.check}
+    source = f"def {NAME}(model, batches):\n    total = 0\n    return batches[0].undefined\nresult = check({NAME!r})"
+    import linecache
+
+    linecache.cache["cell"] = (len(source), None, source.splitlines(keepends=True), "cell")
+    exec(compile(source, "cell", "exec"), namespace)
+    text = namespace["result"].text(language)
+    assert "AttributeError: 'tuple' object has no attribute 'undefined'" in text
+    assert "return batches[0].undefined" in text
+    assert re.search(r"(line|строке) 3:", text)
+
+
+def test_a_missing_name_and_a_stub_are_not_attempted(language, ran):
+    namespace = {"check": autograder.check}
+    exec(f"result = check({NAME!r})", namespace)
+    assert namespace["result"].state == "not attempted"
+    assert check(ran.stubs[NAME]).state == "not attempted"
+    assert check(ran.given["fix_zero_inside"], "fix_zero_inside").state == "not attempted"
+    gaps = check(ran.given["predict_accumulation"], "predict_accumulation")
+    assert gaps.state == "not attempted"
+    assert "w.grad before" in gaps.text(language)
+
+
+def test_an_unknown_exercise_offers_the_nearest(language):
+    reply = check(right, "accumulate_unevn")
+    assert repr(reply) == "0"
+    assert "`accumulate_uneven`" in str(reply)
+    assert "`accumulate_uneven`" in str(autograder.hint("accumulate_unevn"))
+    assert "gradient_accumulation" in str(autograder.start("gradient_acumulation"))
+
+
+def test_without_start_a_card_speaks_both_languages():
+    vars(SESSION).update(vars(Session()))
+    page = check(right)._repr_html_()
+    assert 'lang="en"' in page
+    assert 'lang="ru"' in page
+
+
+def test_one_record_reads_in_either_language(exercises):
+    verdict = check(exercises[NAME].mistakes["sums_the_means"].program)
+    again = Verdict.from_json(verdict.to_json())
+    assert again == verdict
+    for language in ("en", "ru"):
+        assert again.text(language) == verdict.text(language)
+
+
+def test_a_missing_key_is_our_error_not_the_learners(language, monkeypatch, tmp_path):
+    monkeypatch.setattr("autograder.exercises.key_path", lambda lesson: tmp_path / "none.json")
+    verdict = check(right)
+    assert (verdict.state, repr(verdict)) == ("our error", "0")
+    assert NAME in verdict.text(language)
+
+
+def test_hints_come_one_after_the_other_and_solutions_after_passing(language):
+    hints = [str(autograder.hint(NAME)) for _ in range(4)]
+    assert len(set(hints)) == 3
+    assert hints[2] == hints[3]
+    assert "give_up=True" in str(autograder.solution(NAME))
+    assert "/ samples" in str(autograder.solution(NAME, give_up=True))
+    check(right)
+    assert str(autograder.solution(NAME)).count("def accumulate_uneven") == 4
+
+
+def test_reproduce_rebuilds_the_failing_case(language, exercises):
+    check(exercises[NAME].mistakes["divides_by_count"].program)
+    case = autograder.reproduce(NAME)
+    right(case.model, case.batches)
+    x, y = (torch.cat(parts) for parts in zip(*case.batches, strict=True))
+    (expected,) = torch.autograd.grad(mse_loss(case.model(x), y), case.model.weight)
+    assert torch.allclose(case.model.weight.grad, expected)
+    assert "batches: 3 × (x, y), sizes 4, 4, 1" in repr(case)
+
+
+def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
+    assert "accumulate" not in str(autograder.progress())
+    check(right)
+    check(exercises[NAME].mistakes["divides_by_count"].program)
+    with (own_home / "progress.jsonl").open("a") as file:
+        file.write('{"cut of')
+    vars(SESSION).update(vars(Session()))
+    assert re.search(rf"{NAME}\s+passed\s+4/4\s+2", repr(autograder.progress()))
+
+
+def test_nothing_is_written_home_while_nbgrader_runs(language, own_home, monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    check(raises)
+    assert not list(own_home.iterdir())
+    assert "KeyError" in capsys.readouterr().err  # the only thing that Validate shows
+    check(right)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_first_complete_table_is_remembered(language, ran):
+    first = {**ran.solutions["predict_accumulation"], "first": -32.0}
+    assert check(first, "predict_accumulation").mistake == "alias_is_a_snapshot"
+    again = check(ran.solutions["predict_accumulation"], "predict_accumulation")
+    assert again.state == "passed"
+    assert re.search(r"\b4\b.*\b5\b", again.text(language).split("·")[-1])

@@ -1,0 +1,207 @@
+"""The gate: green for the course with torch alone, and red for everything that can be wrong with an exercise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.build import private
+from autograder.authoring.gate import verify
+from autograder.authoring.source import BrokenSource
+
+# Everything beyond torch and the standard library that the environment has.
+TORCH_ALONE = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError("blocked: " + name)
+sys.meta_path.insert(0, Block())
+"""
+BLOCKED = {
+    "IPython",
+    "graphviz",
+    "ipykernel",
+    "jupyter_client",
+    "jupyterlab",
+    "jupytext",
+    "matplotlib",
+    "nbclient",
+    "nbconvert",
+    "nbformat",
+    "nbgrader",
+    "pygraphviz",
+    "traitlets",
+    "yaml",
+}
+
+
+def with_torch_alone(code: str) -> subprocess.CompletedProcess[str]:
+    program = TORCH_ALONE.replace("{names}", repr(BLOCKED)) + code
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+def test_the_gate_is_green_with_torch_alone():
+    done = with_torch_alone("from autograder.cli import main; sys.exit(main(['verify', '--json']))")
+    assert (done.returncode, done.stderr) == (0, "")
+    reports = json.loads(done.stdout)
+    assert len(reports) >= 10
+    for report in reports:
+        assert list(report) == [
+            "lesson",
+            "exercise",
+            "core",
+            "minutes",
+            "points",
+            "solution",
+            "stub",
+            "alternatives",
+            "mistakes",
+            "languages",
+        ]
+        assert report["solution"] == "passed"
+        assert report["stub"] == "not attempted"
+        assert set(report["alternatives"].values()) <= {"passed"}
+        assert all(name == recognised for name, recognised in report["mistakes"].items())
+        assert len(report["mistakes"]) >= 3
+        assert report["languages"] == ["en", "ru"]
+
+
+@pytest.mark.parametrize(
+    "module", ["exercise", "observation", "probe", "judge", "verdict", "language", "measure", "notebook", "records"]
+)
+def test_the_core_imports_with_torch_alone(module):
+    done = with_torch_alone(f"import autograder.{module}")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+EXERCISES = """
+from autograder.exercise import Case, aspect, exercise
+from autograder.language import Text
+import torch
+
+@exercise(
+    title=Text("Double", "Удвоить"), kind="complete", minutes=1,
+    aspects=[aspect("value", 1, en="It is twice `x`.", ru="Это удвоенный `x`.")],
+    hints=[Text("a", "а"), Text("b", "б"), Text("c", "в")],
+)
+def double(answer, case):
+    return {"value": answer.double(case.x)}
+
+@double.cases
+def _(rng):
+    yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64))
+
+@double.mistake(en="It looks as if it is squared.", ru="Похоже, что это квадрат.")
+def squares(x):
+    return x * x
+"""
+LESSON = """# %% [markdown] tags=["en"] reading=1
+# # Twice
+# %% [markdown] tags=["ru"]
+# # Дважды
+# %% answer="double"
+def double(x):
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+# %% alternative="double"
+def double(x):
+    return x + x
+# %% alternative="double"
+def double(x):
+    return x * 2.0
+# %% alternative="double"
+def double(x):
+    return x - -x
+# %% check="double"
+from autograder import check
+check("double")
+"""
+
+
+def gate(folder: Path, lesson: str = LESSON, exercises: str = EXERCISES) -> list[str]:
+    """Everything the gate complains about in a private lesson with one exercise."""
+    (folder / "lessons").mkdir()
+    (folder / "exercises").mkdir()
+    (folder / "lessons" / "20_twice.py").write_text(lesson)
+    (folder / "exercises" / "twice.py").write_text(exercises)
+    collection = private(folder)
+    (read,) = collection.read(["twice"])
+    reports, whole = verify(read, collection.exercises(read))
+    return [*whole, *(problem for report in reports for problem in report.problems)]
+
+
+def test_a_good_exercise_passes(tmp_path):
+    assert gate(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("return x - -x", "return 2.001 * x", "the alternative double.3 does not pass"),
+        ("    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION", "    return 2 * x", "untouched stub"),
+        ('# %% alternative="double"\ndef double(x):\n    return x + x\n', "", "2 alternatives; at least 3"),
+        ('check("double")', "pass", None),
+        ('# %% check="double"\nfrom autograder import check\ncheck("double")', "", "double has no check cell"),
+    ],
+)
+def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
+    assert old in LESSON
+    found = gate(tmp_path, lesson=LESSON.replace(old, new))
+    assert any(complaint in each for each in found) if complaint else found == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("return x * x", "return 2 * x", "the mistake squares is not rejected"),
+        ("It looks as if it is squared.", "You squared it.", "must begin “It looks as if”"),
+        ('Text("c", "в")', 'Text("c", "")', "hint 3 is empty in one language"),
+        (', Text("c", "в")', "", "2 hints; a learner gets 3"),
+        ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),
+        ("Похоже, что это квадрат.", "Похоже, что это бэкпроп.", "«бэкпроп» is not in the glossary"),
+        ('{"value": answer.double(case.x)}', '{"value": answer.double(case.x) + 0}', "gives “our error”"),
+        ("minutes=1", "minutes=100, core=True", "the core is 1 exercises, 101 minutes"),
+    ],
+)
+def test_a_bad_exercise_is_told(tmp_path, old, new, complaint):
+    assert old in EXERCISES
+    found = gate(tmp_path, exercises=EXERCISES.replace(old, new))
+    assert any(complaint in each for each in found), found
+
+
+def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):
+    twin = EXERCISES[EXERCISES.index("@double.mistake") :].replace("squares", "squares_too")
+    found = gate(tmp_path, exercises=EXERCISES + twin)
+    assert found == ["the mistake squares_too is recognised as {'squares': 20}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "return 2 * x\n    ### END",
+            "return 2 *\n    ### END",
+            r"20_twice.py:5: this cell raises an error: SyntaxError",
+        ),
+        (
+            '# %% answer="double"\ndef double',
+            '# %% answer="double"\ndef doubble',
+            r":5: the cell does not define `double`",
+        ),
+        ('answer="double"', 'answer="dubble"', r":5: no exercise is called dubble; its module has double"),
+        ('answer="double"', "answer=double", r":5: cannot read `answer=double` in the header"),
+        ("# # Дважды", "Дважды", r":4: a line of a markdown cell starts with `# `"),
+    ],
+)
+def test_a_broken_source_names_file_and_line(tmp_path, old, new, says):
+    with pytest.raises(BrokenSource, match=says):
+        gate(tmp_path, lesson=LESSON.replace(old, new))
+
+
+def test_a_broken_module_names_file_and_line(tmp_path):
+    with pytest.raises(BrokenSource, match=r"twice.py:2: the module cannot be imported: ModuleNotFoundError"):
+        gate(tmp_path, exercises=EXERCISES.replace("autograder.exercise ", "autograder.exercize "))

@@ -1,0 +1,297 @@
+"""Real nbgrader commands on a real course folder: both releases, the exchange, one run of everything, feedback."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from submissions import Submission, all_of, expected_scores, read, written
+
+from autograder import exercises
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import Lesson
+from autograder.grading.course import make_course
+
+BIN = Path(sys.executable).parent
+SECONDS = 25  # for one cell; a loop in a function is stopped by the check itself, after 10 s on each case
+
+
+@dataclass
+class Course:
+    """A course folder under test: the commands that were run on it and what was handed in."""
+
+    folder: Path
+    lesson: Lesson
+    submissions: list[Submission]
+    logs: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exchange(self) -> Path:
+        return self.folder.parent / "exchange"
+
+    @property
+    def name(self) -> str:
+        return self.lesson.file_name
+
+    def released(self, language: str) -> Path:
+        return self.folder / ("release" if language == "en" else "release-ru") / self.name / f"{self.name}.ipynb"
+
+    def nbgrader(self, *arguments: str, language: str = "", cwd: Path | None = None) -> str:
+        """Run `nbgrader ...` as an instructor would, without an activated environment. Returns its log."""
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder.parent), "LANG": "C.UTF-8"}
+        environment |= {k: v for k, v in os.environ.items() if k == "PYTHONPATH"}
+        if language:
+            environment["AUTOGRADER_LANGUAGE"] = language
+        done = subprocess.run(
+            [BIN / "nbgrader", *arguments], cwd=cwd or self.folder, env=environment, capture_output=True, text=True
+        )
+        log = done.stdout + done.stderr
+        assert done.returncode == 0, f"nbgrader {' '.join(arguments)}\n{log}"
+        self.logs[" ".join([*arguments[:1], language]).strip()] = log
+        return log
+
+    def by_exchange(self, command: str, *arguments: str, **more: object) -> str:
+        where = [f"--Exchange.root={self.exchange}", f"--Exchange.cache={self.folder.parent / 'cache'}"]
+        return self.nbgrader(command, self.name, *where, *arguments, **more)  # type: ignore[arg-type]
+
+    def submission(self, student: str) -> Submission:
+        return next(each for each in self.submissions if each.student == student)
+
+    def feedback(self, student: str) -> str:
+        return (self.folder / "feedback" / student / self.name / f"{self.name}.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """A course folder with both releases made."""
+    (lesson,) = COURSE.read(["gradient_accumulation"])
+    folder = tmp_path_factory.mktemp("course") / "calculus"
+    make_course(folder, None)
+    course = Course(folder, lesson, all_of(lesson))
+    course.nbgrader("generate_assignment", course.name)
+    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    return course
+
+
+@pytest.fixture(scope="module")
+def graded(released: Course) -> Course:
+    """The same with everything handed in (through the exchange, as files in an archive, and directly) and graded."""
+    course = released
+    _exchange(course, "solved-en", "en")
+    _exchange(course, "solved-ru", "ru")
+    _archive(course, "blank-ru")
+    for submission in course.submissions:
+        target = course.folder / "submitted" / submission.student / course.name / f"{course.name}.ipynb"
+        if not target.exists():
+            target.parent.mkdir(parents=True)
+            nbformat.write(submission.notebook(read(course.released(submission.language))), target)
+    course.nbgrader("autograde", course.name, f"--Execute.timeout={SECONDS}")
+    course.nbgrader("generate_feedback", course.name)
+    return course
+
+
+def _exchange(course: Course, student: str, language: str) -> None:
+    """Release, fetch, submit and collect: the student's own commands know the course id and nothing else of ours."""
+    course_id = f"--course={course.folder.name}" + ("-ru" if language == "ru" else "")
+    home = course.folder.parent / f"home-{student}"
+    home.mkdir()
+    course.exchange.mkdir(exist_ok=True)
+    course.exchange.chmod(0o777)
+    course.by_exchange("release_assignment", language=language)
+    course.by_exchange("fetch_assignment", course_id, cwd=home)
+    path = home / course.name / f"{course.name}.ipynb"
+    assert read(path) == read(course.released(language))
+    nbformat.write(course.submission(student).notebook(read(path)), path)
+    course.by_exchange("submit", course_id, f"--student={student}", cwd=home)
+    course.by_exchange("collect", language=language)
+
+
+def _archive(course: Course, student: str) -> None:
+    """What a learning management system gives: an archive with a notebook called after its student."""
+    folder = course.folder / "downloaded" / course.name / "archive"
+    folder.mkdir(parents=True)
+    text = nbformat.writes(course.submission(student).notebook(read(course.released("ru"))))
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        archive.writestr(f"{student}_{course.name}.ipynb", text)
+    pattern = r"(?P<student_id>[^_/]+)_(?P<file_id>.+)"
+    course.nbgrader("zip_collect", course.name, f"--FileNameCollectorPlugin.named_regexp={pattern}")
+
+
+@pytest.fixture(scope="module")
+def gradebook(graded: Course) -> Iterator[Gradebook]:
+    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as opened:
+        yield opened
+
+
+# ------------------------------------------------------------------------------------------------------- the releases
+
+
+def test_both_releases_are_the_committed_notebooks(released: Course) -> None:
+    texts = COURSE.files(released.lesson)
+    for language in ("en", "ru"):
+        built = nbformat.reads(texts[COURSE.notebooks / language / f"{released.name}.ipynb"], as_version=4)
+        assert read(released.released(language)) == built
+
+
+def test_both_releases_are_one_assignment(released: Course) -> None:
+    english, russian = (
+        [
+            (cell.id, cell.metadata.nbgrader, cell.source)
+            for cell in read(released.released(x)).cells
+            if "nbgrader" in cell.metadata
+        ]
+        for x in ("en", "ru")
+    )
+    assert english
+    assert english == russian
+
+
+def test_no_release_holds_a_solution_a_rubric_or_the_other_language(released: Course) -> None:
+    for language in ("en", "ru"):
+        notebook = read(released.released(language))
+        text = nbformat.writes(notebook)
+        assert "BEGIN SOLUTION" not in text
+        assert '"given"' not in text
+        assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= {language}
+        assert notebook.metadata.autograder.language == language
+
+
+def test_an_unknown_language_stops_nbgrader(released: Course) -> None:
+    environment = {**os.environ, "AUTOGRADER_LANGUAGE": "de"}
+    command = [BIN / "nbgrader", "generate_assignment", released.name, "--no-db"]
+    done = subprocess.run(command, cwd=released.folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "set it to one of en, ru" in done.stderr
+    assert not (released.folder / "release-de").exists()
+
+
+@pytest.mark.parametrize(("student", "says"), [("solved-en", "Success!"), ("blank-ru", "ВАШ ОТВЕТ")])
+def test_validate(released: Course, tmp_path: Path, student: str, says: str) -> None:
+    """nbgrader's Validate shows what stands on stderr and nothing else: the text of the card."""
+    submission, path = released.submission(student), tmp_path / f"{released.name}.ipynb"
+    nbformat.write(submission.notebook(read(released.released(submission.language))), path)
+    log = released.nbgrader("validate", path.name, cwd=tmp_path)
+    assert says in log
+    assert ("В ячейке ответа пока заготовка" in " ".join(log.split())) == (student == "blank-ru")
+
+
+# --------------------------------------------------------------------------------------------------------- the scores
+
+
+def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebook) -> None:
+    assert len(graded.submissions) >= 40
+    wrong = {}
+    for submission in graded.submissions:
+        expected = expected_scores(submission, read(graded.released(submission.language)), graded.lesson)
+        found = gradebook.find_submission_notebook(graded.name, graded.name, submission.student)
+        scores = {grade.name: grade.score for grade in found.grades}
+        if scores != expected:
+            wrong[submission.student] = {k: (scores.get(k), v) for k, v in expected.items() if scores.get(k) != v}
+    assert wrong == {}
+
+
+def test_the_whole_range_of_scores_occurs(graded: Course, gradebook: Gradebook) -> None:
+    core = sum(e.points for e in exercises.load(graded.lesson.name).values() if e.core)
+    total = {s.student: gradebook.find_submission(graded.name, s.student).score for s in graded.submissions}
+    assert total["solved-en"] == total["solved-ru"] == total["no-start-en"] == total["no-start-ru"] == core
+    assert total["blank-en"] == total["blank-ru"] == total["replaces-check"] == total["edited-check"] == 0
+    for student in ("warns", "warns-in-cell", "prints-10-mb", "prints-10-mb-in-cell", "loop-in-cell", "raises-in-cell"):
+        assert total[student] == core, student
+    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check"):
+        assert 0 < total[student] < core, student
+
+
+def test_only_what_was_written_or_deleted_waits_for_a_person(graded: Course, gradebook: Gradebook) -> None:
+    for submission in graded.submissions:
+        found = gradebook.find_submission_notebook(graded.name, graded.name, submission.student)
+        waiting = {grade.name for grade in found.grades if grade.needs_manual_grade}
+        assert waiting == set(submission.waiting), submission.student
+
+
+def test_honest_runs_log_no_warning(graded: Course) -> None:
+    dishonest = ("no-check", "edited-check")
+    noise = [
+        line
+        for command, log in graded.logs.items()
+        for line in log.splitlines()
+        if re.search(r"\| (WARNING|ERROR|CRITICAL)\]", line) and command != "validate"
+    ]
+    expected = ("deleted the graded cell", "checksum", "Timeout waiting for execute reply", "Interrupting kernel")
+    expected += ("claims to be submitted by", "Directory not found. Creating")  # one user stands for all; zip_collect
+    assert [line for line in noise if not any(each in line for each in expected)] == []
+    assert len([line for line in noise if "checksum" in line]) <= len(dishonest)
+
+
+# ------------------------------------------------------------------------------------------------------- the feedback
+
+
+def test_feedback_is_in_the_language_of_the_notebook(graded: Course) -> None:
+    words = {"en": ("Feedback", "Points", "Total"), "ru": ("Отзыв о работе", "Баллы", "Всего")}
+    for submission in graded.submissions:
+        page = graded.feedback(submission.student)
+        language = "en" if submission.student == "no-language" else submission.language
+        other = "ru" if language == "en" else "en"
+        assert f'<html lang="{language}">' in page, submission.student
+        head = page[page.index("<main") : page.index('<div id="notebook"') if '<div id="notebook"' in page else None]
+        assert all(word in head for word in words[language]), submission.student
+        assert not any(word in head for word in words[other]), submission.student
+
+
+def test_feedback_shows_the_cards(graded: Course) -> None:
+    assert '<div lang="ru"' in graded.feedback("solved-ru")
+    assert '<div lang="en"' not in graded.feedback("solved-ru")
+    for student in ("no-start-en", "no-start-ru"):
+        assert '<div lang="en"' in graded.feedback(student)
+        assert '<div lang="ru"' in graded.feedback(student)
+    assert "vnd.autograder" not in graded.feedback("solved-ru")
+    assert "<b>no</b> idea" not in graded.feedback("raises")
+    assert "this cell is not in the notebook" in graded.feedback("no-check")
+    assert "has not graded this yet" in graded.feedback("solved-en")
+
+
+def test_feedback_of_a_flood_is_small(graded: Course) -> None:
+    assert len(graded.feedback("prints-10-mb-in-cell")) < 2_000_000
+
+
+def test_feedback_comes_back_through_the_exchange(graded: Course) -> None:
+    for student, language in (("solved-en", "en"), ("solved-ru", "ru")):
+        course_id = f"--course={graded.folder.name}" + ("-ru" if language == "ru" else "")
+        graded.by_exchange("release_feedback", f"--student={student}", language=language)
+        home = graded.folder.parent / f"home-{student}"
+        graded.by_exchange("fetch_feedback", course_id, cwd=home)
+        (page,) = (home / graded.name / "feedback").rglob("*.html")
+        assert page.read_text(encoding="utf-8") == graded.feedback(student)
+
+
+def test_export_has_one_column_for_both_languages(graded: Course, gradebook: Gradebook) -> None:
+    graded.nbgrader("export")
+    with (graded.folder / "grades.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["assignment"] for row in rows} == {graded.name}
+    scores = {row["student_id"]: float(row["score"]) for row in rows}
+    assert scores == {s.student: gradebook.find_submission(graded.name, s.student).score for s in graded.submissions}
+
+
+def test_a_check_deleted_later_keeps_no_points(graded: Course) -> None:
+    """The student was graded with the check there, and hands in again without it."""
+    submission, gone = graded.submission("no-check"), graded.submission("no-check").waiting[0]
+    path = graded.folder / "submitted" / "solved-ru" / graded.name / f"{graded.name}.ipynb"
+    path.chmod(0o644)
+    nbformat.write(submission.notebook(read(graded.released("ru"))), path)
+    shutil.copy(graded.folder / "gradebook.db", graded.folder.parent / "gradebook.before")
+    graded.nbgrader("autograde", graded.name, "--student=solved-ru", "--force")
+    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as opened:
+        grade = opened.find_grade(gone, graded.name, graded.name, "solved-ru")
+        assert (grade.score, grade.needs_manual_grade) == (0, True)
+        assert list(written(graded.lesson))  # the lesson has a question for a person

@@ -1,0 +1,58 @@
+"""Every built notebook in a real kernel: untouched to its end, and with the solutions in to all points."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.authoring.build import COURSE
+from autograder.exercise import Exercise
+from autograder.language import LANGUAGES
+from autograder.verdict import MIME, Verdict
+
+CASES = [(lesson, language) for lesson in COURSE.read() for language in LANGUAGES]
+
+
+def opened(lesson, language):
+    return nbformat.read(COURSE.notebooks / language / f"{lesson.file_name}.ipynb", as_version=4)
+
+
+def execute(notebook, folder: Path) -> dict[str, Verdict]:
+    """Run all cells; any error in a cell raises. The verdicts of the check cells."""
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client.execute()
+    found = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", output
+            if MIME in output.get("data", {}):
+                verdict = Verdict.from_json(output["data"][MIME])
+                assert output["data"]["text/plain"] == repr(verdict)
+                found[verdict.exercise] = verdict
+    return found
+
+
+def known(lesson) -> dict[str, Exercise]:
+    return COURSE.exercises(lesson)
+
+
+@pytest.mark.parametrize(("lesson", "language"), CASES, ids=lambda x: getattr(x, "name", x))
+def test_an_untouched_notebook_runs_to_its_end(lesson, language, tmp_path):
+    verdicts = execute(opened(lesson, language), tmp_path)
+    assert {name: verdict.state for name, verdict in verdicts.items()} == dict.fromkeys(known(lesson), "not attempted")
+
+
+@pytest.mark.parametrize(("lesson", "language"), CASES, ids=lambda x: getattr(x, "name", x))
+def test_a_solved_notebook_gets_every_point(lesson, language, tmp_path):
+    notebook = opened(lesson, language)
+    for cell in notebook.cells:
+        name = cell.id.removeprefix("answer-")
+        if name != cell.id:
+            cell.source = lesson.of("answer", name)[0].source
+    verdicts = execute(notebook, tmp_path)
+    assert {name: verdict.state for name, verdict in verdicts.items()} == dict.fromkeys(known(lesson), "passed")
+    cards = [o["data"]["text/html"] for c in notebook.cells for o in c.get("outputs", []) if MIME in o.get("data", {})]
+    assert all(f'lang="{language}"' in card for card in cards)
+    assert all(bool(re.search("[а-я]", card)) == (language == "ru") for card in cards)
