@@ -96,7 +96,7 @@ class Exercise:
         return "dict" if self.kind == "predict" else "function"
 
     def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
-        """Decorator: `generate(rng)` yields the cases. Draw with `rand` and `randint` in float64, so that nothing coincides."""
+        """Decorator: `generate(rng)` yields the cases, drawn in float64 with `rand` and `randint`."""
         self._generate = generate
 
     def draw(self, seed: str) -> list[Case]:
@@ -105,7 +105,7 @@ class Exercise:
         return list(self._generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
 
     def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
-        """Decorator: this program is a mistake. For a table of predictions it returns the entries that it gets wrong."""
+        """Decorator: this program is a mistake. For a table of predictions it returns the entries it gets wrong."""
 
         def register(program: Any) -> Any:
             name = program.__name__
@@ -138,8 +138,9 @@ def exercise(
 ) -> Callable[[Probe], Exercise]:
     """Decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
 
-    `asks` is the name a learner defines (by default the exercise's own); the probe finds it as an attribute of `answer`. Keys of the observation that
-    are no aspects are evidence: they only help to tell mistakes apart. `seconds` is the limit for one case.
+    `asks` is the name a learner defines (by default the exercise's own); the probe finds it as an attribute of
+    `answer`. Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
+    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case.
     Raises ValueError when the parts do not fit together.
     """
     if kind not in KINDS:

@@ -166,9 +166,9 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
         answered = run.values.get(key)
         if not isinstance(answered, dict) or not wrong:
             continue
-        if all(compare(table.values[key][e], answered.get(e), what=e) is None for e in wrong):
-            if best is None or len(wrong) > best[0]:
-                best = (len(wrong), name)
+        explains = all(compare(table.values[key][e], answered.get(e), what=e) is None for e in wrong)
+        if explains and (best is None or len(wrong) > best[0]):
+            best = (len(wrong), name)
     return best[1] if best else None
 
 

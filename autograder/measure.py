@@ -31,7 +31,7 @@ def counting_backward_runs() -> Iterator[Count]:
     All of them end in one function of torch.autograd, from other threads too. A run batched by vmap counts once;
     forward mode starts none.
     """
-    count, engine = Count(), torch.autograd._engine_run_backward
+    count, engine = Count(), torch.autograd._engine_run_backward  # type: ignore[attr-defined]
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         count.times += 1
@@ -99,7 +99,7 @@ class _LiveBytesMode(TorchDispatchMode):
     """Watches the outputs of every op of this thread. A storage counts until its last owner, Python or C++, lets go."""
 
     def __init__(self, live: LiveBytes, known: Iterable[torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.live = live
         self.known = [tensor.untyped_storage() for tensor in known]  # kept, so that no id is used twice
         live._seen |= {id(storage) for storage in self.known}

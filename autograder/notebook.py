@@ -81,7 +81,7 @@ def _attend() -> None:
 
 
 def check(name: str) -> Verdict | Reply:
-    """Check the answer to exercise `name` and return the verdict: a card for you, a number for nbgrader. Never raises."""
+    """Check the answer to exercise `name`. The verdict is a card for you and a number for nbgrader. Never raises."""
     return _check(name, sys._getframe(1).f_globals)
 
 
@@ -106,15 +106,15 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
     try:
         expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
     except (OSError, LookupError, ValueError) as error:
-        fault = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
+        fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, "our error", Note("fault.probe", fault))
     return judge(exercise, observe(exercise, namespace[exercise.asks], expected.seed), expected)
 
 
 def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Remind of the first complete table of predictions: it is the one that shows what was understood before running."""
-    standing = standings().get(exercise.name)
-    if exercise.kind != "predict" or standing is None or standing.first.finding is None:
+    """Remind of the first complete table of predictions: it shows what was understood before running."""
+    standing = standings().get(exercise.name) if exercise.kind == "predict" else None
+    if standing is None or standing.first.finding is None:
         return verdict
     table = next((n.parameters for n in standing.first.finding.got if n.id == "differs.table"), None)
     if table is None:

@@ -1,7 +1,8 @@
 """What a probe may return: its canonical form, how two of them are compared, and a safe encoding.
 
-An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists, tuples and dicts of these. Nothing
-else survives `canonical`, and nothing is ever unpickled, so an observation may come from a process that is not trusted.
+An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists, tuples and dicts of these.
+Nothing else survives `canonical`, and nothing is ever unpickled, so an observation may come from a process that is
+not trusted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
 
 @dataclass(frozen=True)
 class AtMost:
-    """A budget: `used` was spent where `limit` is allowed. The limit follows from the case's sizes, never from a solution."""
+    """A budget: `used` of `limit` allowed. The limit follows from the case's sizes, never from a solution."""
 
     limit: int
     used: int
@@ -30,7 +31,7 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Other:
-    """Stands for a value that is no observation (a generator, a module, a tensor without data): only its kind is kept."""
+    """Stands for a value that is no observation (a generator, a module, a tensor on meta): only its kind is kept."""
 
     kind: str
 
@@ -173,7 +174,7 @@ def describe(value: Any) -> str:
 
 
 def encode(value: Any) -> Any:
-    """A canonical observation as JSON data, exact to the bit. Tensors become a flat list of numbers with shape and dtype."""
+    """A canonical observation as JSON data, exact to the bit: a tensor as a flat list of numbers, shape and dtype."""
     if isinstance(value, torch.Tensor):
         flat = torch.view_as_real(value).flatten() if value.is_complex() else value.flatten()
         numbers = [encode(number) for number in flat.tolist()]

@@ -101,7 +101,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 
 
 def _marking(answer: object) -> object:
-    """A function wrapped so that whatever comes out of a call is known to be the learner's; other objects as they are."""
+    """A function wrapped so that what a call raises is known to be the learner's; other objects as they are."""
     if not callable(answer) or isinstance(answer, type):
         return answer
     function: Callable[..., object] = answer
@@ -175,7 +175,7 @@ def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str]
 
 
 def _edited(case: Case, untouched: Case) -> Iterator[str]:
-    """Names of the inputs whose tensors no longer hold what they held. Modules and optimizers are there to be changed."""
+    """Names of the inputs whose tensors hold something else now. Modules and optimizers are there to be changed."""
     for name, before in vars(untouched).items():
         for old, new in zip(_tensors(before), _tensors(getattr(case, name, None))):
             if old.shape != new.shape or not torch.equal(old.nan_to_num(), new.detach().nan_to_num()):
@@ -313,7 +313,7 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def _limit(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in the running code after `seconds`. Without a timer (Windows, another thread) there is no limit."""
+    """Raise TimeIsUp in the running code after `seconds`; no limit without a timer (Windows, another thread)."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return

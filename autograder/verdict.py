@@ -166,9 +166,9 @@ class _Card:
             yield self._say("card.solution", exercise=name), ""
         elif verdict.state in ("not yet", "not attempted"):
             yield self._say("card.hint", exercise=name), ""
-        if verdict.state == "not yet" and verdict.finding and self.exercise.asks_for == "function":
-            if verdict.finding.seed == PUBLIC_SEED:
-                yield self._say("card.reproduce"), f'case = reproduce("{name}")'
+        public = verdict.finding is not None and verdict.finding.seed == PUBLIC_SEED
+        if verdict.state == "not yet" and public and self.exercise.asks_for == "function":
+            yield self._say("card.reproduce"), f'case = reproduce("{name}")'
 
 
 def _plain(card: _Card) -> Iterator[str]:
@@ -203,7 +203,8 @@ def _html(card: _Card, state: str) -> str:
     if card.rows:
         parts.append('<table style="margin:.4em 0;border:none;font-size:inherit">')
         for label, lines in card.rows:
-            head = f'<td style="text-align:left;vertical-align:top;opacity:.7;padding:.1em 1em .1em 0">{_inline(label)}</td>'
+            style = "text-align:left;vertical-align:top;opacity:.7;padding:.1em 1em .1em 0"
+            head = f'<td style="{style}">{_inline(label)}</td>'
             body = "<br>".join(_inline(line) for line in lines)
             parts.append(
                 f'<tr style="background:none">{head if label else ""}<td style="text-align:left">{body}</td></tr>'

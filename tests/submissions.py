@@ -33,7 +33,8 @@ class Submission:
     words: str = ""
     edit: Edit | None = None
     nothing_for: tuple[str, ...] = ()  # checks that cannot be tried here (loops) or are gone: they earn nothing
-    waiting: tuple[str, ...] = field(default=(), kw_only=True)  # grade ids that wait for a person
+    waiting: tuple[str, ...] = ()  # grade ids that wait for a person
+    mistakes: dict[str, str] = field(default_factory=dict)  # by exercise
 
     def notebook(self, released: NotebookNode) -> NotebookNode:
         """The released notebook with all this in it."""
@@ -55,7 +56,9 @@ def all_of(lesson: Lesson) -> list[Submission]:
     core = {name: exercise for name, exercise in known.items() if exercise.core}
     solved = {name: solutions(exercise)[0] for name, exercise in known.items()}
     return [
-        Submission("solved-en", "en", solved, words="Both forget half of every window.", waiting=tuple(written(lesson))),
+        Submission(
+            "solved-en", "en", solved, words="Both forget half of every window.", waiting=tuple(written(lesson))
+        ),
         Submission("solved-ru", "ru", solved),
         Submission("blank-en", "en", {}),
         Submission("blank-ru", "ru", {}),
@@ -71,21 +74,22 @@ def written(lesson: Lesson) -> Iterator[str]:
 
 
 def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
-    """One submission for every mistake; the rest of it is solved."""
-    number = 0
-    for name, exercise in core.items():
-        for mistake in exercise.mistakes:
-            answer = _use_mistake(exercise, mistake)
-            if exercise.asks_for == "dict":
-                answer = f"{solved[name]}\n{answer}"
-            yield Submission(f"{name}-{mistake}", ("en", "ru")[number % 2], {**solved, name: answer})
-            number += 1
+    """Every mistake once, each submission with at most one to an exercise and the rest of it solved."""
+    count = max(12, *(len(exercise.mistakes) for exercise in core.values()))
+    made: list[dict[str, str]] = [{} for _ in range(count)]
+    for shift, (name, exercise) in enumerate(core.items()):
+        for number, mistake in enumerate(exercise.mistakes):
+            made[(number + 3 * shift) % count][name] = mistake
+    for number, mistakes in enumerate(made):
+        answers = {name: _use_mistake(core[name], mistake, solved[name]) for name, mistake in mistakes.items()}
+        yield Submission(f"mistakes-{number}", ("en", "ru")[number % 2], {**solved, **answers}, mistakes=mistakes)
 
 
-def _use_mistake(exercise: Exercise, mistake: str) -> str:
+def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
     program = f'load("{exercise.lesson}")["{exercise.name}"].mistakes["{mistake}"].program'
-    use = f"{exercise.asks}.update({program}())" if exercise.asks_for == "dict" else f"{exercise.asks} = {program}"
-    return f"from autograder.exercises import load\n{use}"
+    if exercise.asks_for == "dict":
+        return f"{solution}\nfrom autograder.exercises import load\n{exercise.asks}.update({program}())"
+    return f"from autograder.exercises import load\n{exercise.asks} = {program}"
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
@@ -105,7 +109,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     fewest = min(functions, key=lambda e: len(e.draw("public")))
     body = f"def {fewest.asks}(*args):\n    while True:\n        pass"
     yield Submission("loop-in-function", "ru", {**solved, fewest.name: body}, nothing_for=(fewest.name,))
-    yield answer("loop-in-cell", f"{right}\n\nwhile True:\n    pass", "ru", nothing_for=())
+    yield answer("loop-in-cell", f"{right}\n\nwhile True:\n    pass", "ru")
     yield answer("syntax-error", right.replace(":\n", "\n", 1))
     yield answer("raises", inside('raise ValueError("<b>no</b> idea")'), "ru")
     yield answer("raises-in-cell", f'{right}\n\nraise ValueError("after the answer")')
@@ -122,7 +126,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
         f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() * float('nan')",
     )
     yield answer("exits", inside("raise SystemExit"), "ru")
-    yield answer("replaces-check", f"{right}\ncheck = print", nothing_for=tuple(core))
+    yield answer("replaces-check", f"{right}\ncheck = print")
     for language in ("en", "ru"):
         yield Submission(f"no-start-{language}", language, solved, edit=_delete_start)
     gone = f"check-{name}"
@@ -165,7 +169,8 @@ def expected_scores(submission: Submission, released: NotebookNode, lesson: Less
         role, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("-")
         if role == "check":
             if known[name].core:
-                scores[f"check-{name}"] = 0.0 if name in submission.nothing_for else points(known[name], namespace)
+                nothing = name in submission.nothing_for or namespace.get("check") is print
+                scores[f"check-{name}"] = 0.0 if nothing else points(known[name], namespace)
         elif not (role == "answer" and name in submission.nothing_for):
             _run(cell.source, namespace)
     for name, exercise in known.items():

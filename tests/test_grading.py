@@ -22,6 +22,7 @@ from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.grading.course import make_course
+from autograder.verdict import MIME
 
 BIN = Path(sys.executable).parent
 SECONDS = 25  # for one cell; a loop in a function is stopped by the check itself, after 10 s on each case
@@ -201,14 +202,27 @@ def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebo
     assert wrong == {}
 
 
+def test_every_mistake_of_the_core_is_named(graded: Course) -> None:
+    named = {}
+    for submission in graded.submissions:
+        notebook = read(graded.folder / "autograded" / submission.student / graded.name / f"{graded.name}.ipynb")
+        for cell in notebook.cells if submission.mistakes else ():
+            for output in cell.get("outputs", []):
+                record = output.get("data", {}).get(MIME)
+                if record and record["mistake"]:
+                    named[record["exercise"], record["mistake"]] = submission.mistakes.get(record["exercise"])
+    core = [exercise for exercise in exercises.load(graded.lesson.name).values() if exercise.core]
+    assert named == {(exercise.name, mistake): mistake for exercise in core for mistake in exercise.mistakes}
+
+
 def test_the_whole_range_of_scores_occurs(graded: Course, gradebook: Gradebook) -> None:
     core = sum(e.points for e in exercises.load(graded.lesson.name).values() if e.core)
     total = {s.student: gradebook.find_submission(graded.name, s.student).score for s in graded.submissions}
     assert total["solved-en"] == total["solved-ru"] == total["no-start-en"] == total["no-start-ru"] == core
-    assert total["blank-en"] == total["blank-ru"] == total["replaces-check"] == total["edited-check"] == 0
+    assert total["blank-en"] == total["blank-ru"] == total["edited-check"] == 0
     for student in ("warns", "warns-in-cell", "prints-10-mb", "prints-10-mb-in-cell", "loop-in-cell", "raises-in-cell"):
         assert total[student] == core, student
-    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check"):
+    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check", "replaces-check"):
         assert 0 < total[student] < core, student
 
 
@@ -220,7 +234,6 @@ def test_only_what_was_written_or_deleted_waits_for_a_person(graded: Course, gra
 
 
 def test_honest_runs_log_no_warning(graded: Course) -> None:
-    dishonest = ("no-check", "edited-check")
     noise = [
         line
         for command, log in graded.logs.items()
@@ -230,7 +243,8 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
     expected = ("deleted the graded cell", "checksum", "Timeout waiting for execute reply", "Interrupting kernel")
     expected += ("claims to be submitted by", "Directory not found. Creating")  # one user stands for all; zip_collect
     assert [line for line in noise if not any(each in line for each in expected)] == []
-    assert len([line for line in noise if "checksum" in line]) <= len(dishonest)
+    assert len([line for line in noise if "checksum" in line]) == 1  # edited-check
+    assert len([line for line in noise if "deleted" in line]) == 1  # no-check
 
 
 # ------------------------------------------------------------------------------------------------------- the feedback

@@ -54,7 +54,7 @@ def test_encoding_is_exact_and_plain(value):
 
 @pytest.mark.parametrize("data", [{"tensor": [1], "shape": [1], "dtype": "load"}, {"x": 1}, {"float": "1"}, object()])
 def test_decoding_refuses_what_was_never_encoded(data):
-    with pytest.raises(ValueError, match="torch dtype|not an encoded observation"):
+    with pytest.raises(ValueError, match=r"torch dtype|not an encoded observation"):
         decode(data)
 
 

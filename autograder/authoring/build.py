@@ -1,4 +1,4 @@
-"""Write what follows from a lesson source: the students' notebooks, the key, and in a course nbgrader's source notebook."""
+"""Write what follows from a lesson source: students' notebooks, the key, and in a course nbgrader's source notebook."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Collection:
 
 
 class Private(Collection):
-    """An instructor's own lessons. `notebooks` is the course's `source/`; nbgrader makes the students' notebooks from it.
+    """An instructor's own lessons. `notebooks` is the course's `source/`; nbgrader makes students' notebooks from it.
 
     The exercise module and its key go beside the notebook, into `exercises/`: nbgrader hands them out with it, and
     that is where a notebook looks for exercises first.
@@ -164,7 +164,7 @@ def stale(files: dict[Path, str]) -> list[Path]:
 
 
 def accept(lesson: Lesson) -> int:
-    """Renew the `of` of every Russian cell in the source: its text now matches the English. Returns how many changed."""
+    """Renew the `of` of every Russian cell: its text now matches the English. Returns how many changed."""
     lines = lesson.path.read_text(encoding="utf-8").splitlines(keepends=True)
     changed = 0
     for english, russian in zip(lesson.cells, lesson.cells[1:]):

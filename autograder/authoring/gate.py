@@ -144,7 +144,9 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     minutes = lesson.reading + sum(e.minutes for e in core) + sum(c.metadata.get("minutes", 0) for _, c in written)
     points = sum(e.points for e in core) + sum(c.metadata["points"] for _, c in written)
     if count > CORE or minutes > MINUTES or points > POINTS:
-        yield f"the core is {count} exercises, {minutes} minutes, {points:g} points; at most {CORE}, {MINUTES}, {POINTS}"
+        yield (
+            f"the core is {count} exercises, {minutes} minutes, {points:g} points; at most {CORE}, {MINUTES}, {POINTS}"
+        )
     predicted = sum(e.points for e in core if e.kind == "predict")
     if predicted * 10 > points:
         yield f"tables of predictions are worth {predicted:g} of {points:g} points; at most a tenth"

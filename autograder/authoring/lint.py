@@ -1,4 +1,4 @@
-"""The prose of a lesson source: twins in both languages that say the same, in the glossary's words, and none gone stale."""
+"""The prose of a lesson source: twins that say the same, in the glossary's words, none gone stale."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .source import Cell, Lesson, digest
 
-# What twins must share: formulas, code spans, link targets (as sets of occurrences); headings and list items (as counts).
+# What twins must share: formulas, code and link targets, in any order; as many headings and list items.
 _SHARED = {
     "formulas": re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S),
     "code spans": re.compile(r"(?<!`)`[^`\n]+`(?!`)"),

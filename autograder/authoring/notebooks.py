@@ -43,7 +43,7 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:
-    """The traits of nbgrader's and nbconvert's classes that make a release in `language`; a course's config has them too."""
+    """The traits of the classes above that make a release in `language`; a course's config sets them, too."""
     other = {x for x in LANGUAGES if x != language}
     return {
         "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
@@ -134,4 +134,4 @@ def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
 def to_text(notebook: NotebookNode) -> str:
     """The file's text: deterministic, and valid by nbformat's schema."""
     nbformat.validate(notebook)
-    return nbformat.writes(notebook, version=4) + "\n"
+    return f"{nbformat.writes(notebook, version=4)}\n"

@@ -800,7 +800,7 @@ def norm_of_mean(model: torch.nn.Module, batches: Batches) -> float:
     """Norm of the gradient of the mean loss over all samples."""
     x, y = (torch.cat(parts) for parts in zip(*batches))
     gradients = torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))
-    return torch.cat([g.flatten() for g in gradients]).norm().item()
+    return float(torch.cat([g.flatten() for g in gradients]).norm())
 
 
 @exercise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from nbgrader import preprocessors
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
@@ -13,6 +14,7 @@ from traitlets.config import Config
 from ..authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ..language import LANGUAGES
 from .feedback import FeedbackExporter, Grades
+from .outputs import LimitOutput
 from .scores import SaveVerdicts
 
 SECONDS_PER_CELL = 60  # more than any check needs: an exercise stops an answer itself after 10 s on a case
@@ -33,19 +35,21 @@ def configure(c: Config, course_id: str, language: str) -> None:
     c.CourseDirectory.course_id = course_id + second
     c.CourseDirectory.release_directory = "release" + second
 
-    steps = _with(GenerateAssignment.preprocessors, preprocessors.ClearSolutions, ClearSolutions)
+    steps = _with(GenerateAssignment.preprocessors, {preprocessors.ClearSolutions: ClearSolutions})
     c.GenerateAssignment.preprocessors = [OneLanguage, *steps]
     for name, traits in settings(language).items():
         c[name].update(traits)
 
     c.Autograde.autograde_preprocessors = _with(
-        Autograde.autograde_preprocessors, preprocessors.SaveAutoGrades, SaveVerdicts
+        Autograde.autograde_preprocessors,
+        {preprocessors.SaveAutoGrades: SaveVerdicts, preprocessors.LimitOutput: LimitOutput},
     )
     c.Execute.timeout = SECONDS_PER_CELL
     c.Execute.interrupt_on_timeout = True
+    c.Execute.shutdown_kernel = "immediate"  # a kernel has nothing to save, and waiting for it takes 0.6 s a notebook
 
     c.GenerateFeedback.exporter_class = FeedbackExporter
-    c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, preprocessors.GetGrades, Grades)
+    c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
 
 
 def put_interpreter_on_path() -> None:
@@ -55,6 +59,6 @@ def put_interpreter_on_path() -> None:
         os.environ["PATH"] = here + os.pathsep + path
 
 
-def _with(trait: object, theirs: type, ours: type) -> list[type]:
-    """nbgrader's own list of steps, with one of them replaced."""
-    return [ours if step is theirs else step for step in trait.default()]  # type: ignore[attr-defined]
+def _with(trait: Any, ours: dict[type, type]) -> list[type]:
+    """nbgrader's own list of steps, with some of them replaced by ours."""
+    return [ours.get(step, step) for step in trait.default()]

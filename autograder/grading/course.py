@@ -40,7 +40,7 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
     """
     directory = directory.resolve()
     record = _read_record(directory / _RECORD)
-    name = course_id or record["course_id"] or directory.name
+    name = course_id if course_id is not None else record["course_id"] or directory.name
     if not re.fullmatch(r"[\w.-]+", name):
         raise NoCourse(f"{name!r} cannot be a course id: give one of letters, digits, - and _ with --id")
     sources = lessons.read()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from .. import exercises
 from ..language import LANGUAGES, Text
 
 TEMPLATES = Path(__file__).parent / "templates"
-NBGRADERS_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
+_FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
+_BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "css"
 
 WORDS = {
     "feedback": Text("Feedback", "Отзыв о работе"),
@@ -59,8 +62,10 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
     def default_config(self) -> Config:
         """Our own template, which extends nbgrader's; a course may put `c.FeedbackExporter` over it."""
         mine = {
+            "exclude_anchor_links": True,
             "template_name": "autograder_feedback",
-            "extra_template_basedirs": [str(TEMPLATES), str(NBGRADERS_TEMPLATES)],
+            "extra_template_basedirs": [str(TEMPLATES), str(_FORMGRADER / "templates")],
+            "extra_template_paths": [str(_FORMGRADER / "templates"), str(_BOOTSTRAP)],
         }
         config = super().default_config
         config.FeedbackExporter.update(mine)
@@ -68,7 +73,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
         language = language_of(nb)
-        lesson = str(nb.metadata.get("autograder", {}).get("lesson", ""))
+        lesson = str(_ours(nb).get("lesson", ""))
         self.language_code = language
         resources = resources or {}
         resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
@@ -79,16 +84,23 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 def language_of(nb: NotebookNode) -> str:
     """The language that the release put into the notebook's metadata; English when a student removed it."""
-    said = nb.metadata.get("autograder", {}).get("language")
+    said = _ours(nb).get("language")
     return said if said in LANGUAGES else LANGUAGES[0]
 
 
+def _ours(nb: NotebookNode) -> dict[str, Any]:
+    """What the release noted in the notebook. Students can write there what they like."""
+    noted = nb.metadata.get("autograder")
+    return noted if isinstance(noted, dict) else {}
+
+
 def title(grade_id: str, lesson: str, language: str) -> str:
-    """The title of the exercise that a graded cell belongs to; the grade id itself for cells that are not ours."""
+    """The title, as HTML, of the exercise that a graded cell belongs to; the grade id for a cell that is not ours."""
     role, _, name = grade_id.partition("-")
     if role == "written":
         return WORDS["written"].read(language)
     try:
-        return exercises.find(name, lesson or None).title.read(language)
+        said = exercises.find(name, lesson or None).title.read(language)
     except exercises.Unknown:
-        return grade_id
+        said = grade_id
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(said))

@@ -36,6 +36,7 @@ start("gradient_accumulation", language="ru")
 import torch
 from torch.nn.functional import cross_entropy, mse_loss
 
+
 # %% [markdown] tags=["en"]
 # ## `.grad` is added to
 #
@@ -107,6 +108,8 @@ assert predict_accumulation == two_backward_passes()
 # А теперь выполните её.
 # %%
 two_backward_passes()
+
+
 # %% [markdown] tags=["en"]
 # `backward()` adds to `.grad`, and it adds in place: `first` is the same tensor as `w.grad`, so it changed too. A snapshot needs `clone()`. `zero_grad()` puts `None` there, not a zero; more on that below.
 #
@@ -139,6 +142,8 @@ print("micro-batches:", [gradient_of(model, part, 2 * part).item() for part in x
 # %% tags=["fact"]
 assert gradient_of(model, x, 2 * x).item() == -20
 assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-32, -8]
+
+
 # %% [markdown] tags=["en"]
 # ### Exercise `accumulate_equal`: micro-batches of the same size
 # *complete · ●○○ · 10 minutes · 3 points*
@@ -162,12 +167,16 @@ def accumulate_equal(model, batches):
         loss = mse_loss(model(x), y) / len(batches)
         loss.backward()
     ### END SOLUTION
+
+
 # %% alternative="accumulate_equal"
 def accumulate_equal(model, batches):
     model.weight.grad = None
     for x, y in batches:
         mse_loss(model(x), y).backward()
     model.weight.grad /= len(batches)
+
+
 # %% alternative="accumulate_equal"
 def accumulate_equal(model, batches):
     samples = sum(len(x) for x, _ in batches)
@@ -175,14 +184,20 @@ def accumulate_equal(model, batches):
     for x, y in batches:
         total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
     model.weight.grad = total / samples
+
+
 # %% alternative="accumulate_equal"
 def accumulate_equal(model, batches):
     model.zero_grad(set_to_none=False)
     for x, y in batches:
         loss = ((x @ model.weight.T - y) ** 2).mean()
         loss.backward(torch.full_like(loss, 1 / len(batches)))
+
+
 # %% check="accumulate_equal"
 check("accumulate_equal")
+
+
 # %% [markdown] tags=["en"]
 # ## Two cells that agree, and are both wrong
 #
@@ -230,6 +245,8 @@ def on_big_batches(model, optimizer, batches, accumulation_steps):
 train(on_big_batches)
 # %% tags=["fact"]
 assert train(on_big_batches) == [3.0, 2.0]
+
+
 # %% [markdown] tags=["en"]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
@@ -248,6 +265,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
+
+
 # %% given="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -257,6 +276,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             # Updating the model only after all batches
             optimizer.step()
+
+
 # %% alternative="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -265,6 +286,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         (mse_loss(model(x), y) / accumulation_steps).backward()
         if i % accumulation_steps == accumulation_steps - 1:
             optimizer.step()
+
+
 # %% alternative="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for start in range(0, len(batches), accumulation_steps):
@@ -272,6 +295,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
         for x, y in batches[start : start + accumulation_steps]:
             (mse_loss(model(x), y) / accumulation_steps).backward()
         optimizer.step()
+
+
 # %% alternative="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches, 1):
@@ -282,8 +307,12 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
             optimizer.step()
             for parameter in model.parameters():
                 parameter.grad.zero_()
+
+
 # %% check="fix_zero_inside"
 check("fix_zero_inside")
+
+
 # %% tags=["fact"]
 def zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -295,6 +324,8 @@ def zero_inside(model, optimizer, batches, accumulation_steps):
 
 assert train(zero_inside) == [1.4, 1.46]
 assert train(fix_zero_inside) == [3.0, 2.0]
+
+
 # %% [markdown] tags=["en"]
 # The same notebook has a second cell, written differently. It prints 1.4 and 1.46 as well, which looks like a confirmation.
 #
@@ -317,6 +348,8 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+
+
 # %% given="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -326,6 +359,8 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
             # Updating the model only after all batches
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+
+
 # %% alternative="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     while batches:
@@ -334,6 +369,8 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
         for x, y in window:
             (mse_loss(model(x), y) / accumulation_steps).backward()
         optimizer.step()
+
+
 # %% alternative="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -342,6 +379,8 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
         if i % accumulation_steps == accumulation_steps - 1:
             optimizer.step()
             model.zero_grad()
+
+
 # %% alternative="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -349,8 +388,12 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad(set_to_none=False)
+
+
 # %% check="fix_backward_last"
 check("fix_backward_last")
+
+
 # %% tags=["fact"]
 def backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -416,6 +459,8 @@ assert gradient_of(model, x, 2 * x).item() == -15
 assert [round(mean, 2) for mean in means] == [-19.33, -2.0]
 assert round(sum(means) / 2, 2) == -10.67 and round(1 - sum(means) / 2 / -15, 2) == 0.29
 assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
+
+
 # %% [markdown] tags=["en"]
 # ### Exercise `accumulate_uneven`: micro-batches of different sizes
 # *complete · ●●○ · 12 minutes · 4 points*
@@ -436,6 +481,8 @@ def accumulate_uneven(model, batches):
         loss = mse_loss(model(x), y) * len(x) / samples
         loss.backward()
     ### END SOLUTION
+
+
 # %% alternative="accumulate_uneven"
 def accumulate_uneven(model, batches):
     model.weight.grad = None
@@ -444,12 +491,16 @@ def accumulate_uneven(model, batches):
         mse_loss(model(x), y, reduction="sum").backward()
         samples += len(x)
     model.weight.grad.div_(samples)
+
+
 # %% alternative="accumulate_uneven"
 def accumulate_uneven(model, batches):
     sizes = torch.tensor([float(len(x)) for x, _ in batches], dtype=model.weight.dtype)
     model.zero_grad()
     for share, (x, y) in zip(sizes / sizes.sum(), batches):
         mse_loss(model(x), y).backward(share)
+
+
 # %% alternative="accumulate_uneven"
 def accumulate_uneven(model, batches):
     mean, seen = torch.zeros_like(model.weight), 0
@@ -458,8 +509,12 @@ def accumulate_uneven(model, batches):
         seen += len(x)
         mean += (gradient - mean) * len(x) / seen
     model.weight.grad = mean
+
+
 # %% check="accumulate_uneven"
 check("accumulate_uneven")
+
+
 # %% [markdown] tags=["en"]
 # ## The usual pattern, and where it stops being exact
 #
@@ -554,6 +609,8 @@ for k in (1, 2, 4, 8):
 # %% tags=["fact"]
 assert peak(one_at_a_time, 8) < 1.1 * peak(one_at_a_time, 1)
 assert peak(all_at_once, 8) > 3 * peak(one_at_a_time, 8)
+
+
 # %% [markdown] tags=["en"]
 # A second way to keep graphs alive is to sum losses for a report: `total = total + loss` makes `total` a tensor with a history. `total += loss.item()` adds a number.
 # %% [markdown] tags=["ru"] of="8b837b06"
@@ -588,6 +645,8 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.step()
     return total / sum(len(x) for x, _ in batches)
     ### END SOLUTION
+
+
 # %% alternative="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     total, in_epoch, in_window = 0.0, 0, 0
@@ -602,6 +661,8 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
             optimizer.zero_grad()
             in_window = 0
     return total / in_epoch
+
+
 # %% alternative="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     losses, sizes = [], []
@@ -617,6 +678,8 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
         optimizer.step()
         optimizer.zero_grad(set_to_none=False)
     return sum(loss * n for loss, n in zip(losses, sizes)) / sum(sizes)
+
+
 # %% alternative="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     parameters = list(model.parameters())
@@ -635,8 +698,12 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
             parameter.grad = s
         optimizer.step()
     return (total / count).item()
+
+
 # %% check="train_epoch"
 check("train_epoch")
+
+
 # %% [markdown] tags=["en"]
 # That is the core of the lesson. Everything below is extra: it gives no points toward the grade, and it is where most real bugs live.
 #
@@ -711,6 +778,8 @@ try:
     raise SystemError("no error")
 except AttributeError as error:
     assert str(error) == "'NoneType' object has no attribute 'zero_'"
+
+
 # %% [markdown] tags=["en"]
 # ## Clip once per window
 #
@@ -739,6 +808,8 @@ def clip_once(model, optimizer, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
     ### END SOLUTION
+
+
 # %% alternative="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     optimizer.zero_grad()
@@ -749,6 +820,8 @@ def clip_once(model, optimizer, batches, max_norm):
         for p in model.parameters():
             p.grad *= max_norm / (norm + 1e-6)
     optimizer.step()
+
+
 # %% alternative="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     samples = sum(len(x) for x, _ in batches)
@@ -759,6 +832,8 @@ def clip_once(model, optimizer, batches, max_norm):
         p.grad /= samples
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, norm_type=2.0)
     optimizer.step()
+
+
 # %% alternative="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -770,8 +845,12 @@ def clip_once(model, optimizer, batches, max_norm):
     for p, t in zip(parameters, total):
         p.grad = t * min(1.0, max_norm / (norm + 1e-6))
     optimizer.step()
+
+
 # %% check="clip_once"
 check("clip_once")
+
+
 # %% [markdown] tags=["en"]
 # ## Mixed precision: unscale, then clip
 #
@@ -821,6 +900,8 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     scaler.step(optimizer)
     scaler.update()
     ### END SOLUTION
+
+
 # %% alternative="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     optimizer.zero_grad()
@@ -832,6 +913,8 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
         p.grad *= torch.clamp(max_norm / (norm + 1e-6), max=1.0)
     scaler.step(optimizer)
     scaler.update()
+
+
 # %% alternative="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     model.zero_grad()
@@ -843,6 +926,8 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
+
+
 # %% alternative="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     optimizer.zero_grad()
@@ -854,8 +939,12 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     scaler.step(optimizer)
     optimizer.zero_grad()
     scaler.update()
+
+
 # %% check="unscale_then_clip"
 check("unscale_then_clip")
+
+
 # %% [markdown] tags=["en"]
 # ## Means over tokens
 #
@@ -893,6 +982,8 @@ assert z.grad[:, 0].tolist() == [-0.125, -0.125, 0.25, 0.0]
 z.grad = None
 cross_entropy(z, y).backward()
 assert [round(v, 3) for v in z.grad[:, 0].tolist()] == [-0.167, -0.167, 0.167, 0.0]
+
+
 # %% answer="token_mean"
 def token_mean(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all valid tokens of `batches`."""
@@ -903,6 +994,8 @@ def token_mean(model, batches):
         loss = token_loss(model, x, y) * (y != -100).sum() / tokens
         loss.backward()
     ### END SOLUTION
+
+
 # %% alternative="token_mean"
 def token_mean(model, batches):
     tokens = sum(int((y != -100).sum()) for _, y in batches)
@@ -910,6 +1003,8 @@ def token_mean(model, batches):
     for x, y in batches:
         logits, targets = model(x).flatten(0, 1), y.flatten()
         (cross_entropy(logits, targets, reduction="sum") / tokens).backward()
+
+
 # %% alternative="token_mean"
 def token_mean(model, batches):
     total, tokens = torch.zeros_like(model.weight), 0
@@ -918,6 +1013,8 @@ def token_mean(model, batches):
         total += n * torch.autograd.grad(token_loss(model, x, y), model.weight)[0]
         tokens += n
     model.weight.grad = total / tokens
+
+
 # %% alternative="token_mean"
 def token_mean(model, batches):
     model.weight.grad = None
@@ -927,8 +1024,12 @@ def token_mean(model, batches):
         cross_entropy(model(x[valid]), y[valid], reduction="sum").backward()
         tokens += valid.sum()
     model.weight.grad /= tokens
+
+
 # %% check="token_mean"
 check("token_mean")
+
+
 # %% [markdown] tags=["en"]
 # ## When it is not the big batch at all
 #
@@ -956,6 +1057,8 @@ def break_accumulation():
     y = torch.tensor([[0.0], [1.0], [5.0], [3.0]])
     return model, [(x[:2], y[:2]), (x[2:], y[2:])]
     ### END SOLUTION
+
+
 # %% alternative="break_accumulation"
 class Centred(torch.nn.Module):
     def __init__(self):
@@ -969,6 +1072,8 @@ class Centred(torch.nn.Module):
 def break_accumulation():
     x = torch.arange(6.0).reshape(6, 1)
     return Centred(), [(x[:3], x[:3] ** 2), (x[3:], x[3:] ** 2)]
+
+
 # %% alternative="break_accumulation"
 class Scaled(torch.nn.Linear):
     def forward(self, x):
@@ -978,11 +1083,15 @@ class Scaled(torch.nn.Linear):
 def break_accumulation():
     pieces = torch.tensor([[1.0], [2.0], [30.0], [40.0]]).split(2)
     return Scaled(1, 1), [(piece, torch.ones(2, 1)) for piece in pieces]
+
+
 # %% alternative="break_accumulation"
 def break_accumulation():
     net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1)).double()
     x = torch.linspace(-1, 3, 24, dtype=torch.float64).reshape(12, 2) ** 2
     return net, [(part, part.sum(1, keepdim=True).sin() * 5) for part in x.chunk(3)]
+
+
 # %% check="break_accumulation"
 check("break_accumulation")
 # %% tags=["fact"]
@@ -991,6 +1100,8 @@ rows = torch.tensor([[1.0, 5.0], [2.0, -3.0]])
 assert torch.allclose(layer(rows)[0], layer(rows[:1])[0])
 batch_norm = torch.nn.BatchNorm1d(2)
 assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.0], [9.0, 9.0]]))[0])
+
+
 # %% [markdown] tags=["en"]
 # `LayerNorm` normalises each sample on its own, so it accumulates exactly; `BatchNorm` in training mode does not. Dropout is a different case: it draws a new mask for each call, and even the big batch does not agree with itself.
 #
@@ -1028,6 +1139,8 @@ def is_right(accumulate):
     accumulate(w, [(lambda: ((w * x[:3]) ** 2).mean(), 3), (lambda: ((w * x[3:]) ** 2).mean(), 1)])
     return torch.allclose(w.grad, expected)
     ### END SOLUTION
+
+
 # %% alternative="is_right"
 def is_right(accumulate):
     w = torch.ones(2, requires_grad=True)
@@ -1038,6 +1151,8 @@ def is_right(accumulate):
     w.grad = None
     (torch.cat(parts) @ w).square().mean().backward()
     return bool((got - w.grad).abs().max() < 1e-5)
+
+
 # %% alternative="is_right"
 def is_right(accumulate):
     # mean losses 1*w over 1 sample, 10*w over 2, 100*w over 5: the mean over all is (1 + 20 + 500) / 8
@@ -1045,6 +1160,8 @@ def is_right(accumulate):
     w.grad = torch.tensor(3.0)
     accumulate(w, [(lambda: 1 * w, 1), (lambda: 10 * w, 2), (lambda: 100 * w, 5)])
     return abs(w.grad.item() - 521 / 8) < 1e-3
+
+
 # %% alternative="is_right"
 def is_right(accumulate):
     def gradient(sizes, old):
@@ -1056,6 +1173,8 @@ def is_right(accumulate):
 
     whole = gradient([6], None)
     return all(torch.allclose(gradient(sizes, 50.0), whole) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
+
+
 # %% check="is_right"
 check("is_right")
 # %% [markdown] tags=["en"]

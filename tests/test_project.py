@@ -1,0 +1,101 @@
+"""The project itself: what README promises an author, and the same environment for pip and conda."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import yaml
+
+from autograder.authoring.source import REPOSITORY
+from autograder.cli import main
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+def block_after(marker: str) -> str:
+    found = re.search(rf"<!-- {marker}.*? -->\n```python\n(.*?)```", README, re.S)
+    assert found, marker
+    return found[1]
+
+
+def test_an_exercise_added_as_readme_says_passes_the_gate(tmp_path, capsys):
+    imports = (
+        "import torch\nfrom autograder.exercise import Case, aspect, exercise\nfrom autograder.language import Text\n"
+    )
+    heading = '# %% [markdown] tags=["en"]\n# # Twice\n# %% [markdown] tags=["ru"]\n# # Дважды\n'
+    for folder, name, text in [
+        ("exercises", "twofold.py", imports + block_after("an exercise")),
+        ("lessons", "20_twofold.py", heading + "# %%\nfrom autograder import check\n" + block_after("its cells")),
+    ]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text, encoding="utf-8")
+    course = ["--course", str(tmp_path)]
+    assert main(["build", "--accept", *course]) == 0
+    assert main(["verify", *course]) == 0, capsys.readouterr().err
+    assert "✓ twice: passed, 1/1 mistakes, 3 alternatives" in capsys.readouterr().out
+    assert (tmp_path / "source" / "20_twofold" / "20_twofold.ipynb").is_file()
+
+
+def test_both_readmes_have_the_same_commands():
+    russian = (REPOSITORY / "README.ru.md").read_text(encoding="utf-8")
+
+    def commands(text: str) -> list[str]:
+        lines = "\n".join(re.findall(r"^```\n(.*?)^```", text, re.S | re.M)).splitlines()
+        return [line.split("#")[0].strip() for line in lines]
+
+    assert commands(README) == commands(russian)
+
+
+def test_conda_installs_what_pip_installs():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    conda = yaml.safe_load((REPOSITORY / "environment.yml").read_text())["dependencies"]
+    pip = next(item["pip"] for item in conda if isinstance(item, dict))
+    assert pip == [*project["dependencies"], "--editable ."]
+    assert f"python{project['requires-python']}" in conda
+
+
+def test_the_tested_versions_satisfy_the_ranges():
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    pins = dict(line.split("==") for line in (REPOSITORY / "constraints.txt").read_text().split())
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    pinned = {name.lower().replace("_", "-"): version for name, version in pins.items()}
+    for requirement in map(Requirement, wanted):
+        assert requirement.specifier.contains(pinned[requirement.name.lower().replace("_", "-")])
+    assert pins["torch"] == "2.13.0"
+
+
+def test_graphviz_draws_without_a_system_package(tmp_path):
+    program = (
+        "import graphviz, pygraphviz\n"
+        "dot = graphviz.Digraph(); dot.edge('a', 'b')\n"
+        "graph = pygraphviz.AGraph(dot.source); graph.layout(prog='dot')\n"
+        "assert b'<svg' in graph.draw(format='svg') and graph.draw(format='png')[:4] == b'\\x89PNG'\n"
+    )
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+
+
+def test_the_language_of_the_environment_does_not_choose_the_notebooks():
+    def lab(*words: str) -> str:
+        done = subprocess.run(
+            ["make", "--dry-run", "lab", *words],
+            cwd=REPOSITORY,
+            env={**os.environ, "LANGUAGE": "de_DE:de"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    assert "lab --language en" in lab()
+    assert "lab --language ru" in lab("LANGUAGE=ru")
+
+
+def test_ci_calls_the_test_command_of_readme():
+    assert "make test" in README
+    assert Path(REPOSITORY / ".ci" / "run").read_text().rstrip().endswith("\nmake test")

@@ -1,0 +1,266 @@
+"""`ready()` on saved notebooks, in a live kernel as JupyterLab starts it and called directly."""
+
+import copy
+import re
+import sys
+
+import nbformat
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import solutions
+from autograder.notebook import SESSION, Reply, Session
+from autograder.ready import rehearse
+
+(LESSON,) = COURSE.read(["gradient_accumulation"])
+EXERCISES = COURSE.exercises(LESSON)
+CORE = [name for name, exercise in EXERCISES.items() if exercise.core]
+
+
+@pytest.fixture(scope="session")
+def released():
+    texts = {path.parent.name: text for path, text in COURSE.files(LESSON).items() if path.suffix == ".ipynb"}
+    return {language: nbformat.reads(text, as_version=4) for language, text in texts.items()}
+
+
+@pytest.fixture(autouse=True)
+def own_session(monkeypatch):
+    monkeypatch.setattr("autograder.ready.SESSION", Session())
+    monkeypatch.setattr("autograder.notebook.SESSION", Session())
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+
+
+@pytest.fixture
+def save(released, tmp_path):
+    """Save a notebook with solutions in, after `edit`: the whole lesson, or only the cells of the exercises in `keep`."""
+
+    def write(language="en", keep=None, edit=None, name="mine.ipynb"):
+        notebook = copy.deepcopy(released[language])
+        if keep is not None:
+            notebook.cells = [cell for cell in notebook.cells if wanted(cell, keep)]
+        for cell in notebook.cells:
+            role, _, exercise = grade_id(cell).partition("-")
+            if role == "answer":
+                cell.source = solutions(EXERCISES[exercise])[0]
+        if edit:
+            edit(notebook)
+        path = tmp_path / name
+        nbformat.write(notebook, path)
+        return path
+
+    return write
+
+
+def wanted(cell, keep):
+    """The cells that everything needs, and those of the exercises in `keep`."""
+    role, _, name = grade_id(cell).partition("-")
+    needed = "import" in cell.source and cell.cell_type == "code"
+    return (
+        name in keep if role in ("answer", "check", "written") and name not in ("", CORE[0]) else needed or name in keep
+    )
+
+
+def grade_id(cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def find(notebook, wanted_id):
+    return next(cell for cell in notebook.cells if grade_id(cell) == wanted_id)
+
+
+class Kernel:
+    """A kernel that knows its notebook as one of JupyterLab's does, and is told which cell it runs."""
+
+    def __init__(self, path):
+        import os
+
+        env = {**os.environ, "JPY_SESSION_NAME": str(path)}
+        self.manager, self.client = start_new_kernel(env=env, cwd=str(path.parent))
+
+    def run(self, source, cell_id="no-such-cell"):
+        """What running a cell shows: all of its text."""
+        shown = []
+
+        def hear(message):
+            content = message["content"]
+            if message["msg_type"] in ("execute_result", "display_data"):
+                shown.append(content["data"]["text/plain"])
+            elif message["msg_type"] == "stream":
+                shown.append(content["text"])
+            elif message["msg_type"] == "error":
+                shown.append("\n".join(content["traceback"]))
+
+        content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        request = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id})
+        self.client.shell_channel.send(request)
+        while True:
+            message = self.client.get_iopub_msg(timeout=120)
+            if message["parent_header"].get("msg_id") == request["header"]["msg_id"]:
+                hear(message)
+                if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                    return "\n".join(shown)
+
+    def run_all(self, notebook):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                self.run(cell.source, cell.id)
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def open_kernel():
+    kernels = []
+
+    def start(path):
+        kernels.append(Kernel(path))
+        return kernels[-1]
+
+    yield start
+    for kernel in kernels:
+        kernel.close()
+
+
+def rows(table):
+    return {row[0]: row[1:] for row in table.rows}
+
+
+@pytest.mark.parametrize(("language", "passed"), [("en", "passed"), ("ru", "верно")])
+def test_a_solved_lesson_is_ready(save, language, passed):
+    path = save(language)
+    table = rehearse(str(path))
+    assert table.title == {"en": "Ready to hand in", "ru": "Готово к сдаче"}[language]
+    assert {row[1] for row in table.rows} == {passed}
+    points = sum(EXERCISES[name].points for name in CORE)
+    assert f"{points:g}" in table.below[0]
+    assert str(path) in table.below[-1]
+    assert {"en": "2 more", "ru": "Ещё 2"}[language] in table.below[1]
+    assert str(path) in repr(table)
+    assert str(path) in table._repr_html_()
+
+
+def test_what_is_not_solved_shows(save):
+    def leave(notebook):
+        find(notebook, f"answer-{CORE[1]}").source = f"def {EXERCISES[CORE[1]].asks}(*args): return None"
+
+    table = rehearse(str(save(keep=CORE[:2], edit=leave)))
+    assert rows(table)[CORE[0]] == ("passed", f"{EXERCISES[CORE[0]].points:g}/{EXERCISES[CORE[0]].points:g}")
+    assert rows(table)[CORE[1]] == ("not yet", f"0/{EXERCISES[CORE[1]].points:g}")
+
+
+def test_missing_checks_and_cells_that_raise_are_named(save):
+    def spoil(notebook):
+        find(notebook, f"answer-{CORE[1]}").source = "1 / 0"
+
+    table = rehearse(str(save(keep=CORE[:2], edit=spoil)))
+    below = "\n".join(table.below)
+    assert table.title == "Before you hand in"
+    assert f"Checks missing from the file: {', '.join(CORE[2:])}." in below
+    assert f"{CORE[1]}: ZeroDivisionError: division by zero" in below
+    assert rows(table)[CORE[1]] == ("not attempted", f"0/{EXERCISES[CORE[1]].points:g}")
+
+
+def test_of_duplicates_the_last_counts(save):
+    def double(notebook):
+        check = find(notebook, f"check-{CORE[1]}")
+        notebook.cells.append({**copy.deepcopy(check), "id": "again", "source": "1"})
+
+    assert rows(rehearse(str(save(keep=CORE[:2], edit=double))))[CORE[1]][0] == "—"
+
+
+def test_a_cell_that_ends_the_process(save):
+    def end(notebook):
+        find(notebook, f"answer-{CORE[1]}").source = "import os; os._exit(1)"
+
+    table = rehearse(str(save(keep=CORE[:2], edit=end)))
+    assert rows(table)[CORE[0]][0] == "passed"
+    assert "The fresh process ended before the last cell" in "\n".join(table.below)
+
+
+def test_an_endless_cell_is_interrupted(save, monkeypatch):
+    monkeypatch.setattr("autograder.ready.CELL_SECONDS", 5)
+
+    def loop(notebook):
+        find(notebook, f"answer-{CORE[0]}").source = "while True: pass"
+
+    table = rehearse(str(save(keep=CORE[:2], edit=loop)))
+    assert f"{CORE[0]}: KeyboardInterrupt" in "\n".join(table.below)
+    assert rows(table)[CORE[1]][0] == "passed"
+
+
+def test_nothing_is_written_to_the_learners_progress(save, own_home):
+    rehearse(str(save(keep=CORE[:1])))
+    assert list(own_home.iterdir()) == []
+
+
+def test_in_a_kernel_all_is_well(save, open_kernel):
+    path = save("ru", keep=CORE[:2])
+    kernel = open_kernel(path)
+    kernel.run_all(nbformat.read(path, as_version=4))
+    said = kernel.run("from autograder import ready\nready()")
+    assert "Выполняю mine.ipynb в новом процессе" in said
+    assert f"Файл для сдачи: {path}" in said
+    assert "Сохранённый файл отличается" not in said
+    assert "В этом сеансе пройдено" not in said
+
+
+def test_unsaved_changes_are_named(save, open_kernel):
+    path = save(keep=CORE[:2])
+    kernel, saved = open_kernel(path), nbformat.read(path, as_version=4)
+    kernel.run_all(saved)
+    kernel.run("changed = 1", find(saved, f"answer-{CORE[1]}").id)
+    said = kernel.run("from autograder import ready\nready()")
+    assert f"The saved file differs from what you ran, in: {CORE[1]}." in said
+
+
+def test_what_only_worked_in_this_session_is_named(save, open_kernel):
+    """The answer uses a name whose cell the learner has deleted."""
+
+    def uses(notebook):
+        cell = find(notebook, f"answer-{CORE[1]}")
+        cell.source = re.sub(r"(\n +)(?=\S)", r"\1deleted_since\1", cell.source, count=1)
+
+    path = save(keep=CORE[:2], edit=uses)
+    kernel = open_kernel(path)
+    kernel.run("deleted_since = 1")
+    kernel.run_all(nbformat.read(path, as_version=4))
+    said = kernel.run("from autograder import ready\nready()")
+    assert f"Passed in this session, but not from top to bottom in a fresh run: {CORE[1]}." in said
+
+
+def test_a_saved_ready_cell_does_not_start_another_run(save):
+    def ask(notebook):
+        notebook.cells.append(nbformat.v4.new_code_cell("from autograder import ready\nready()"))
+
+    table = rehearse(str(save(keep=CORE[:1], edit=ask)))
+    assert rows(table)[CORE[0]][0] == "passed"
+
+
+def test_vs_code_tells_the_file(save, open_kernel, tmp_path):
+    path = save(keep=CORE[:1])
+    kernel = open_kernel(tmp_path / "not-this.ipynb")
+    said = kernel.run(f"__vsc_ipynb_file__ = {str(path)!r}\nfrom autograder import ready\nready()")
+    assert f"The file to hand in: {path}" in said
+
+
+def test_replies_instead_of_errors(save, tmp_path, monkeypatch):
+    def reply(path):
+        said = rehearse(path)
+        assert isinstance(said, Reply)
+        return str(said)
+
+    assert "Which notebook is this?" in reply(None)
+    assert "There is no file" in reply(str(tmp_path / "none.ipynb"))
+    (tmp_path / "broken.ipynb").write_text("{", encoding="utf-8")
+    assert "cannot be read as a notebook" in reply(str(tmp_path / "broken.ipynb"))
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "other.ipynb")
+    assert "is not a lesson of this course" in reply(str(tmp_path / "other.ipynb"))
+    path = save(keep=CORE[:1])
+    monkeypatch.setitem(sys.modules, "nbclient", None)
+    assert "pip install nbclient" in reply(str(path))
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert "ready() does nothing" in reply(str(path))
+    assert SESSION.language is None
