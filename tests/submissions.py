@@ -123,7 +123,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     yield answer("nan", f"def {exercise.asks}(*args):\n    return float('nan')")
     yield answer(
         "nan-gradient",
-        f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() * float('nan')",
+        f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() * torch.nan",
     )
     yield answer("exits", inside("raise SystemExit"), "ru")
     yield answer("replaces-check", f"{right}\ncheck = print")

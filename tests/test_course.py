@@ -45,7 +45,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -------------------------------------------------------------------------------------------------------- the folder
 
 
-def test_a_new_course_has_what_nbgrader_needs(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
     source = nbformat.read(course / "source" / LESSON / f"{LESSON}.ipynb", as_version=4)
     (lesson,) = COURSE.read([LESSON])
     assert source == notebooks.source_notebook(lesson, COURSE.exercises(lesson))
@@ -56,7 +56,14 @@ def test_a_new_course_has_what_nbgrader_needs(course: Path, capsys: pytest.Captu
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "calculus") as gradebook:
         assert gradebook.assignments == []
     assert "course_id='calculus'" in (course / "nbgrader_config.py").read_text(encoding="utf-8")
-    assert f"generate_assignment {LESSON} --no-db" in capsys.readouterr().out
+
+
+def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_course(tmp_path / "calculus", None)
+    said = capsys.readouterr().out
+    for command in ("generate_assignment", "release_assignment", "collect", "autograde", "generate_feedback"):
+        assert f"nbgrader {command} {LESSON}" in said
+    assert f"generate_assignment {LESSON} --no-db" in said
 
 
 def test_a_second_run_changes_nothing(course: Path) -> None:

@@ -43,7 +43,7 @@ def test_both_readmes_have_the_same_commands():
     russian = (REPOSITORY / "README.ru.md").read_text(encoding="utf-8")
 
     def commands(text: str) -> list[str]:
-        lines = "\n".join(re.findall(r"^```\n(.*?)^```", text, re.S | re.M)).splitlines()
+        lines = "\n".join(re.findall(r"\n\n```\n(.*?)^```", text, re.S | re.M)).splitlines()
         return [line.split("#")[0].strip() for line in lines]
 
     assert commands(README) == commands(russian)

@@ -87,14 +87,12 @@ def _beside(command: str) -> str:
 def _read_record(path: Path) -> dict[str, Any]:
     """What an earlier run noted. Raises NoCourse when that cannot be read."""
     record: dict[str, Any] = {"course_id": None, "files": {}}
-    try:
-        record |= json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError) as error:
-        raise NoCourse(
-            f"{path} cannot be read ({error}): remove it; files that differ from ours will be kept"
-        ) from error
+    if path.is_file():
+        try:
+            record |= json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, TypeError) as error:
+            why = f"{path} cannot be read ({error}): remove it; files that differ from ours will be kept"
+            raise NoCourse(why) from error
     return record
 
 
