@@ -124,7 +124,12 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
         wrong = _wrong_entries(exercise, run, right)
         if wrong:
             total = len(right.values[failing.name])
-            got = [Note("differs.table", {"wrong": len(wrong), "total": total, "entries": ", ".join(wrong)})]
+            got = [
+                Note(
+                    "differs.table",
+                    {"wrong": len(wrong), "total": total, "entries": ", ".join(f"`{entry}`" for entry in wrong)},
+                )
+            ]
         if run.raised and run.raised.line is not None and run.raised.code:
             got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
         return Finding(failing.name, expected.seed, index, run.called, run.inputs, tuple(got))

@@ -35,15 +35,6 @@ def _placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(template) if name}
 
 
-def plural_ru(n: int, one: str, few: str, many: str) -> str:
-    """The Russian noun form that goes with `n`: 1 балл, 2 балла, 5 баллов."""
-    if n % 10 == 1 and n % 100 != 11:
-        return one
-    if n % 10 in (2, 3, 4) and n % 100 not in (12, 13, 14):
-        return few
-    return many
-
-
 MESSAGES: dict[str, Text] = {
     # -- states of a verdict ------------------------------------------------------------------------------------
     "state.passed": Text("passed", "верно"),
@@ -55,15 +46,10 @@ MESSAGES: dict[str, Text] = {
     "card.called": Text("Called", "Вызвано"),
     "card.with": Text("with", "где"),
     "card.returned": Text("Came back", "Получено"),
-    "card.property": Text("Should hold", "Должно быть"),
-    "card.mistake": Text("It looks as if", "Похоже"),
-    "card.waiting": Text("waits for “{first}”", "сначала: «{first}»"),
+    "card.waiting": Text("once the lines above are right", "когда будут верны строки выше"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
-    "card.notes": Text("Also seen", "Кроме того"),
-    "card.hint": Text('Stuck? hint("{exercise}")', 'Не получается? hint("{exercise}")'),
-    "card.solution": Text(
-        'Another way to write it: solution("{exercise}")', 'Как это можно записать иначе: solution("{exercise}")'
-    ),
+    "card.hint": Text("Stuck?", "Не получается?"),
+    "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),
     "card.first_table": Text(
         "Your first complete table had {right} of {total} right.",
         "В вашей первой полной таблице верно: {right} из {total}.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import exercises
+from .card import inline
 from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
 from .language import LANGUAGES, Text, message
@@ -51,9 +52,7 @@ class Reply:
 
 
 def _lines(text: str) -> str:
-    from .verdict import _inline
-
-    return _inline(text).replace("\n", "<br>")
+    return inline(text).replace("\n", "<br>")
 
 
 def start(lesson: str, *, language: str | None = None) -> Reply:
