@@ -34,7 +34,7 @@ class Card:
         self.title = exercise.title.read(language)
         self.state = f"{_SIGNS[verdict.state]} {self._say(f'state.{verdict.state}')}"
         self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
-        self.aspects = list(self._aspects()) if verdict.state in ("passed", "not yet") else []
+        self.aspects = list(self._aspects()) if self._has_aspects() else []
         self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
         self.mistake = exercise.mistakes[verdict.mistake].says.read(language) if verdict.mistake else ""
         self.notes = [self._say(note.id, **note.parameters) for note in verdict.notes]
@@ -47,6 +47,12 @@ class Card:
             for k, v in parameters.items()
         }
         return message(id, **said).read(self.language)
+
+    def _has_aspects(self) -> bool:
+        """Is there something to say of each aspect? Not when an error ended the answer, or nothing was run."""
+        finding = self.verdict.finding
+        ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
+        return self.verdict.state in ("passed", "not yet") and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[str, str, str]]:
         """State, property, and points of each aspect; an aspect without points is a condition for others."""
@@ -63,7 +69,7 @@ class Card:
             yield "", got
             return
         public, table = finding.seed == PUBLIC_SEED, self.exercise.asks_for == "dict"
-        if public and not table:
+        if public and not table and finding.called:
             yield self._say("card.called"), [f"`{finding.called}`"]
             if finding.inputs:
                 yield self._say("card.with"), [f"`case.{line}`" for line in finding.inputs.splitlines()]
@@ -77,8 +83,8 @@ class Card:
             yield self._say("card.solution"), f'solution("{name}")'
         elif verdict.state in ("not yet", "not attempted"):
             yield self._say("card.hint"), f'hint("{name}")'
-        public = verdict.finding is not None and verdict.finding.seed == PUBLIC_SEED
-        if verdict.state == "not yet" and public and self.exercise.asks_for == "function":
+        finding = verdict.finding
+        if finding and finding.inputs and finding.seed == PUBLIC_SEED:
             yield self._say("card.reproduce"), f'case = reproduce("{name}")'
 
     def text(self) -> str:

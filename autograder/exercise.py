@@ -39,7 +39,7 @@ def _describe_input(value: object) -> str:
         momentum = f", momentum={settings['momentum']}" if settings.get("momentum") else ""
         return f"{type(value).__name__}(lr={settings['lr']}{momentum})"
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) for item in value):
-        return f"{len(value)} × (x, y), sizes {', '.join(str(len(item[0])) for item in value)}"
+        return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
     return describe(canonical(value))
 
 

@@ -110,8 +110,8 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Diffe
     if run.raised:
         return Difference(run.raised.id, run.raised.parameters)
     if name not in run.values:
-        return Difference("differs.kind", {"what": name, "got": "nothing", "expected": "a value"})
-    return compare(expected.values[name], run.values[name], what=name, rtol=exercise.rtol)
+        return Difference("differs.kind", {"what": "", "got": "nothing", "expected": "a value"})
+    return compare(expected.values[name], run.values[name], rtol=exercise.rtol)
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
@@ -132,7 +132,12 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
             ]
         if run.raised and run.raised.line is not None and run.raised.code:
             got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
-        return Finding(failing.name, expected.seed, index, run.called, run.inputs, tuple(got))
+        value = run.values.get(failing.name)
+        if isinstance(value, AtMost):  # measured on inputs of the probe's own, not on those of the case
+            return Finding(failing.name, expected.seed, index, got=tuple(got))
+        # That False came back is no news: the aspect says what does not hold.
+        said = () if isinstance(value, bool) else tuple(got)
+        return Finding(failing.name, expected.seed, index, run.called, run.inputs, said)
     return Finding(failing.name, expected.seed)
 
 
@@ -171,7 +176,7 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
         answered = run.values.get(key)
         if not isinstance(answered, dict) or not wrong:
             continue
-        explains = all(compare(table.values[key][e], answered.get(e), what=e) is None for e in wrong)
+        explains = all(compare(table.values[key][e], answered.get(e)) is None for e in wrong)
         if explains and (best is None or len(wrong) > best[0]):
             best = (len(wrong), name)
     return best[1] if best else None
@@ -183,7 +188,7 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
         return []
-    return [entry for entry, value in truth.items() if compare(value, table.get(entry), what=entry) is not None]
+    return [entry for entry, value in truth.items() if compare(value, table.get(entry)) is not None]
 
 
 def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:
@@ -200,7 +205,7 @@ def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
     mine, theirs = run.values[name], other.values[name]
     if isinstance(mine, AtMost) and isinstance(theirs, AtMost):
         return mine.kept == theirs.kept
-    return compare(theirs, mine, what=name, rtol=exercise.rtol) is None
+    return compare(theirs, mine, rtol=exercise.rtol) is None
 
 
 def _kind(run: Run) -> str:

@@ -43,7 +43,7 @@ MESSAGES: dict[str, Text] = {
     "state.our error": Text("our error", "сбой проверки"),
     # -- the rows of a card -------------------------------------------------------------------------------------
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
-    "card.called": Text("Called", "Вызвано"),
+    "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
     "card.returned": Text("Came back", "Получено"),
     "card.waiting": Text("once the lines above are right", "когда будут верны строки выше"),
@@ -55,25 +55,25 @@ MESSAGES: dict[str, Text] = {
         "В вашей первой полной таблице верно: {right} из {total}.",
     ),
     # -- what came back -----------------------------------------------------------------------------------------
-    "differs.shape": Text("{what}: shape {got} came back, not {expected}", "{what}: форма {got}, а не {expected}"),
-    "differs.dtype": Text("{what}: dtype {got} came back, not {expected}", "{what}: dtype {got}, а не {expected}"),
+    "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
+    "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
     "differs.device": Text(
-        "{what}: a tensor on {got} came back, not on {expected}", "{what}: тензор на {got}, а не на {expected}"
+        "{what}a tensor on {got} came back, not on {expected}", "{what}тензор на {got}, а не на {expected}"
     ),
     "differs.entry": Text(
-        "{what}: {count} of {total} entries differ, the first at {index}, where {got} came back",
-        "{what}: отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
+        "{what}{count} of {total} entries differ, the first at {index}, where {got} came back",
+        "{what}отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
     ),
     "differs.kind": Text(
-        "{what}: {got} came back, where {expected} should be", "{what}: получено {got}, а нужно {expected}"
+        "{what}{got} came back, where {expected} should be", "{what}получено {got}, а нужно {expected}"
     ),
-    "differs.value": Text("{what}: {got} came back", "{what}: получено {got}"),
-    "differs.length": Text("{what}: {got} items came back, not {expected}", "{what}: элементов {got}, а не {expected}"),
-    "differs.keys": Text("{what}: the entries are {got}", "{what}: получены записи {got}"),
+    "differs.value": Text("{what}{got} came back", "{what}получено {got}"),
+    "differs.length": Text("{what}{got} items came back, not {expected}", "{what}элементов {got}, а не {expected}"),
+    "differs.keys": Text("{what}the entries are {got}", "{what}получены записи {got}"),
     "differs.table": Text(
-        "{wrong} of {total} entries are not so: {entries}", "Не так записей: {wrong} из {total} — {entries}"
+        "not so: {entries} ({wrong} of {total} entries)", "не так: {entries} (записей: {wrong} из {total})"
     ),
-    "differs.budget": Text("{what}: {used} used, the limit is {limit}", "{what}: израсходовано {used}, предел {limit}"),
+    "differs.budget": Text("{what}{used} used, the limit is {limit}", "{what}израсходовано {used}, предел {limit}"),
     "raised.answer": Text("{type}: {message}", "{type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
@@ -146,8 +146,8 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
-        "{title}: {count} exercises, {points} points. Shift+Enter on a check shows a card.",
-        "{title}: упражнений {count}, баллов {points}. Shift+Enter в ячейке проверки покажет карточку.",
+        "{title}: {count} exercises with a check; those of the core give {points} points. Shift+Enter on a check shows a card.",
+        "{title}: упражнений с проверкой {count}; основные дают баллов: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
     "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
     "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
@@ -173,7 +173,7 @@ MESSAGES: dict[str, Text] = {
         "У `{exercise}` здесь нет непройденного примера; это первый открытый пример.",
     ),
     "progress.title": Text("Progress", "Что сделано"),
-    "progress.empty": Text("Nothing has been checked yet.", "Пока ничего не проверялось."),
+    "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
     "progress.exercise": Text("exercise", "упражнение"),
     "progress.state": Text("state", "состояние"),
     "progress.points": Text("points", "баллы"),

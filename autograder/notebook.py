@@ -33,26 +33,27 @@ SESSION = Session()
 
 @dataclass(frozen=True)
 class Reply:
-    """Something said to the learner: paragraphs, and blocks of code."""
+    """Something said to the learner: sentences (`Text`) and blocks of code (`str`), in order."""
 
-    paragraphs: tuple[Text, ...]
-    code: tuple[str, ...] = ()
+    parts: tuple[Text | str, ...]
     value: str | None = None  # what nbgrader would read, when the reply stands in a graded cell
 
     def __repr__(self) -> str:
         return str(self) if self.value is None else self.value
 
     def __str__(self) -> str:
-        return "\n\n".join([*(text.read(SESSION.language) for text in self.paragraphs), *self.code])
+        return "\n\n".join(part if isinstance(part, str) else part.read(SESSION.language) for part in self.parts)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{_lines(text.read(SESSION.language))}</p>" for text in self.paragraphs)
-        shown = "".join(f"<pre>{html.escape(code)}</pre>" for code in self.code)
-        return f'<div style="border-left:4px solid rgb(25,118,210);padding:.3em 1em;max-width:52em">{said}{shown}</div>'
+        inside = "".join(self._paragraph(part) for part in self.parts)
+        return f'<div style="border-left:4px solid rgb(25,118,210);padding:.3em 1em;max-width:52em">{inside}</div>'
 
-
-def _lines(text: str) -> str:
-    return inline(text).replace("\n", "<br>")
+    @staticmethod
+    def _paragraph(part: Text | str) -> str:
+        if isinstance(part, str):
+            return f"<pre>{html.escape(part)}</pre>"
+        said = inline(part.read(SESSION.language)).replace("\n", "<br>")
+        return f"<p>{said}</p>"
 
 
 def start(lesson: str, *, language: str | None = None) -> Reply:
@@ -73,7 +74,7 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
 def _attend() -> None:
     """In IPython: explain torch's errors from now on, and remember what is run in which cell."""
     from .errors import explain_torch_errors
-    from .ready import remember_cells
+    from .rehearsal import remember_cells
 
     explain_torch_errors()
     remember_cells()
@@ -136,7 +137,7 @@ def hint(name: str, number: int | None = None) -> Reply:
     after = message("hint.next", exercise=name) if number < total else message("hint.last")
     says = exercise.hints[number - 1]
     if "\n" in says.read("en"):
-        return Reply((title, after), code=(says.read(SESSION.language or "en"),))
+        return Reply((title, says.read(SESSION.language or "en"), after))
     return Reply((title, says, after))
 
 
@@ -155,7 +156,7 @@ def solution(name: str, *, give_up: bool = False) -> Reply:
     found = solutions(exercise)
     if not found:
         return Reply((message("solution.absent"),))
-    return Reply((message("solution.ours"),), code=tuple(found))
+    return Reply((message("solution.ours"), *found))
 
 
 def reproduce(name: str) -> Case:
@@ -191,7 +192,7 @@ class Table:
             return f"<tr>{inside}</tr>"
 
         body = "".join(row(cells, "td") for cells in self.rows)
-        below = "".join(f"<p>{_lines(sentence)}</p>" for sentence in self.below)
+        below = "".join(f"<p>{inline(sentence)}</p>" for sentence in self.below)
         return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>{below}"
 
 
@@ -217,6 +218,6 @@ def progress() -> Table | Reply:
 
 def ready(path: str | None = None) -> Table | Reply:
     """Run the saved notebook in a fresh process, list its points, and say what to mend before handing it in."""
-    from .ready import rehearse
+    from .rehearsal import rehearse
 
     return rehearse(path)

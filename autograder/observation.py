@@ -79,36 +79,44 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
             return Other("tensor without data")
 
 
-def compare(expected: Any, got: Any, *, what: str, rtol: float = RTOL) -> Difference | None:
+def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> Difference | None:
     """None when `got` is right, else how it differs, said without giving the expected numbers away.
 
     Tensors must agree in shape, then dtype, then in every entry to `rtol` of the expected tensor's largest magnitude;
-    NaN agrees with NaN only. An int may stand for a float. A budget is right when `used` keeps the *expected* limit.
+    NaN agrees with NaN only. An int may stand for a float. `what` names the part of a whole that is compared.
+    A budget is right when `used` keeps the *expected* limit.
     """
     if isinstance(expected, AtMost):
         if not isinstance(got, AtMost):
-            return Difference("differs.value", {"what": what, "got": describe(got)})
+            return Difference("differs.value", {"what": _at(what), "got": describe(got)})
         if got.used <= expected.limit:
             return None
-        return Difference("differs.budget", {"what": what, "used": got.used, "limit": expected.limit})
+        return Difference("differs.budget", {"what": _at(what), "used": got.used, "limit": expected.limit})
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):
-            return Difference("differs.kind", {"what": what, "got": describe(got), "expected": "a tensor"})
+            return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "a tensor"})
         return _compare_tensors(expected, got, what, rtol)
     if isinstance(expected, (list, dict)):
         if type(got) is not type(expected):
-            return Difference("differs.kind", {"what": what, "got": describe(got), "expected": describe(expected)})
+            return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": describe(expected)})
         return _compare_items(expected, got, what, rtol)
     if _same_scalar(expected, got, rtol):
         return None
-    return Difference("differs.value", {"what": what, "got": describe(got)})
+    return Difference("differs.value", {"what": _at(what), "got": describe(got)})
+
+
+def _at(path: str) -> str:
+    """Which part of a list or dict it is about; nothing for the whole."""
+    return f"`{path}`: " if path else ""
 
 
 def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol: float) -> Difference | None:
     if expected.shape != got.shape:
-        return Difference("differs.shape", {"what": what, "got": tuple(got.shape), "expected": tuple(expected.shape)})
+        return Difference(
+            "differs.shape", {"what": _at(what), "got": tuple(got.shape), "expected": tuple(expected.shape)}
+        )
     if expected.dtype != got.dtype:
-        return Difference("differs.dtype", {"what": what, "got": str(got.dtype), "expected": str(expected.dtype)})
+        return Difference("differs.dtype", {"what": _at(what), "got": str(got.dtype), "expected": str(expected.dtype)})
     if expected.dtype.is_floating_point or expected.dtype.is_complex:
         finite = expected[torch.isfinite(expected)]
         largest = finite.abs().max().item() if finite.numel() else 0.0
@@ -122,7 +130,7 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
     return Difference(
         "differs.entry",
         {
-            "what": what,
+            "what": _at(what),
             "count": len(wrong),
             "total": got.numel(),
             "index": list(index),
@@ -134,11 +142,11 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
 def _compare_items(expected: Any, got: Any, what: str, rtol: float) -> Difference | None:
     if isinstance(expected, dict):
         if expected.keys() != got.keys():
-            return Difference("differs.keys", {"what": what, "got": ", ".join(got)})
+            return Difference("differs.keys", {"what": _at(what), "got": ", ".join(got)})
         pairs = [(f"{what}[{key!r}]", expected[key], got[key]) for key in expected]
     else:
         if len(expected) != len(got):
-            return Difference("differs.length", {"what": what, "got": len(got), "expected": len(expected)})
+            return Difference("differs.length", {"what": _at(what), "got": len(got), "expected": len(expected)})
         pairs = [(f"{what}[{i}]", a, b) for i, (a, b) in enumerate(zip(expected, got))]
     return next((d for name, a, b in pairs if (d := compare(a, b, what=name, rtol=rtol))), None)
 

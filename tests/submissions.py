@@ -75,7 +75,7 @@ def written(lesson: Lesson) -> Iterator[str]:
 
 def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
     """Every mistake once, each submission with at most one to an exercise and the rest of it solved."""
-    count = max(12, *(len(exercise.mistakes) for exercise in core.values()))
+    count = max(15, *(len(exercise.mistakes) for exercise in core.values()))
     made: list[dict[str, str]] = [{} for _ in range(count)]
     for shift, (name, exercise) in enumerate(core.items()):
         for number, mistake in enumerate(exercise.mistakes):
@@ -123,7 +123,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     yield answer("nan", f"def {exercise.asks}(*args):\n    return float('nan')")
     yield answer(
         "nan-gradient",
-        f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() * torch.nan",
+        f"def {exercise.asks}(model, *args):\n    for p in model.parameters():\n        p.grad = p.detach() / 0",
     )
     yield answer("exits", inside("raise SystemExit"), "ru")
     yield answer("replaces-check", f"{right}\ncheck = print")

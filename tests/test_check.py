@@ -151,7 +151,7 @@ def returns_an_endless_generator(model, batches):
         (gives_another_device, "not yet", "meta"),
         (exits, "not yet", "SystemExit"),
         (takes_too_much, "not yet", "optimizer"),
-        (returns_an_endless_generator, "not yet", "gradient"),
+        (returns_an_endless_generator, "not yet", ".grad"),
         ("a word", "not yet", "a word"),
         (None, "not yet", "None"),
     ],
@@ -252,7 +252,7 @@ def test_reproduce_rebuilds_the_failing_case(language, exercises):
     x, y = (torch.cat(parts) for parts in zip(*case.batches, strict=True))
     (expected,) = torch.autograd.grad(mse_loss(case.model(x), y), case.model.weight)
     assert torch.allclose(case.model.weight.grad, expected)
-    assert "batches: 3 × (x, y), sizes 4, 4, 1" in repr(case)
+    assert "batches: 3 × (x, y), len(x) = 4, 4, 1" in repr(case)
 
 
 def test_progress_survives_and_keeps_the_best(language, own_home, exercises):

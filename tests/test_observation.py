@@ -97,7 +97,7 @@ def test_a_difference_never_tells_the_expected_numbers():
     expected = torch.tensor([1.25, 7.777], dtype=torch.float64)
     difference = compare(expected, torch.tensor([1.25, 3.0], dtype=torch.float64), what="gradient")
     assert difference is not None
-    assert difference.parameters == {"what": "gradient", "count": 1, "total": 2, "index": [1], "got": "3"}
+    assert difference.parameters == {"what": "`gradient`: ", "count": 1, "total": 2, "index": [1], "got": "3"}
 
 
 def test_tolerance_scales_with_the_largest_entry():

@@ -11,7 +11,7 @@ from jupyter_client.manager import start_new_kernel
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.notebook import SESSION, Reply, Session
-from autograder.ready import rehearse
+from autograder.rehearsal import rehearse
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
@@ -26,14 +26,14 @@ def released():
 
 @pytest.fixture(autouse=True)
 def own_session(monkeypatch):
-    monkeypatch.setattr("autograder.ready.SESSION", Session())
+    monkeypatch.setattr("autograder.rehearsal.SESSION", Session())
     monkeypatch.setattr("autograder.notebook.SESSION", Session())
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
 
 
 @pytest.fixture
 def save(released, tmp_path):
-    """Save a notebook with solutions in, after `edit`: the whole lesson, or only the cells of the exercises in `keep`."""
+    """Save a notebook with solutions in, after `edit`: the whole lesson, or only the exercises in `keep`."""
 
     def write(language="en", keep=None, edit=None, name="mine.ipynb"):
         notebook = copy.deepcopy(released[language])
@@ -166,7 +166,8 @@ def test_missing_checks_and_cells_that_raise_are_named(save):
 def test_of_duplicates_the_last_counts(save):
     def double(notebook):
         check = find(notebook, f"check-{CORE[1]}")
-        notebook.cells.append({**copy.deepcopy(check), "id": "again", "source": "1"})
+        notebook.cells.append(copy.deepcopy(check))
+        notebook.cells[-1].update(id="again", source="1")
 
     assert rows(rehearse(str(save(keep=CORE[:2], edit=double))))[CORE[1]][0] == "—"
 
@@ -181,7 +182,7 @@ def test_a_cell_that_ends_the_process(save):
 
 
 def test_an_endless_cell_is_interrupted(save, monkeypatch):
-    monkeypatch.setattr("autograder.ready.CELL_SECONDS", 5)
+    monkeypatch.setattr("autograder.rehearsal.CELL_SECONDS", 5)
 
     def loop(notebook):
         find(notebook, f"answer-{CORE[0]}").source = "while True: pass"

@@ -143,9 +143,7 @@ def _same_runs(old: object, new: object, rtol: float) -> bool:
 
 def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) -> bool:
     return old.keys() == new.keys() and all(
-        old[name] == new[name]
-        if isinstance(new[name], AtMost)
-        else compare(old[name], new[name], what="", rtol=rtol) is None
+        old[name] == new[name] if isinstance(new[name], AtMost) else compare(old[name], new[name], rtol=rtol) is None
         for name in new
     )
 

@@ -14,7 +14,7 @@ from autograder.exercise import Case, aspect, exercise
 from autograder.language import Text
 from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
 from autograder.observation import AtMost
-from autograder.probe import using_answer
+from autograder.probe import AnswerRaised, using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 
@@ -32,6 +32,12 @@ def linear(rng: torch.Generator, features: int = 3) -> torch.nn.Linear:
     model = torch.nn.Linear(features, 1, bias=False, dtype=torch.float64)
     model.weight = torch.nn.Parameter(uniform(rng, 1, features))
     model.weight.grad = 100 * uniform(rng, 1, features)
+    return model
+
+
+def untouched(model: torch.nn.Linear) -> torch.nn.Linear:
+    """`model` before its first backward pass: None in `.grad`."""
+    model.zero_grad()
     return model
 
 
@@ -124,13 +130,24 @@ def starts_at_zero() -> dict[str, object]:
 # ------------------------------------------------------------------------------ core: micro-batches of the same size
 
 
+WEIGHT_STAYS = aspect("weight", 0, en="The weight itself does not change.", ru="Сам вес не меняется.")
+ONE_BACKWARD_EACH = aspect(
+    "backward_runs",
+    1,
+    en="There is one backward pass for each micro-batch.",
+    ru="На каждый микробатч приходится один обратный проход.",
+    after=("gradient",),
+)
+
+
 def _accumulate(name: str) -> Callable[[Any, Case], dict[str, object]]:
     """The probe of the exercises in which `name(model, batches)` leaves a gradient in `model.weight.grad`."""
 
     def probe(answer: Any, case: Case) -> dict[str, object]:
+        weight = case.model.weight
         with counting_backward_runs() as runs, batch_sizes(case.model) as sizes:
             getattr(answer, name)(case.model, case.batches)
-        return {"gradient": case.model.weight.grad, "backward_runs": runs.times, "sizes": sizes}
+        return {"weight": weight, "gradient": case.model.weight.grad, "backward_runs": runs.times, "sizes": sizes}
 
     probe.__name__, probe.__module__ = name, __name__
     return probe
@@ -142,18 +159,14 @@ accumulate_equal = exercise(
     core=True,
     minutes=10,
     aspects=[
+        WEIGHT_STAYS,
         aspect(
             "gradient",
             2,
             en="`.grad` equals the gradient of the mean loss over all samples, whatever it held before.",
             ru="`.grad` равен градиенту средней по всем примерам функции потерь, что бы там ни лежало раньше.",
         ),
-        aspect(
-            "backward_runs",
-            1,
-            en="There is one backward pass for each micro-batch.",
-            ru="На каждый микробатч приходится один обратный проход.",
-        ),
+        ONE_BACKWARD_EACH,
     ],
     hints=[
         Text(
@@ -175,7 +188,7 @@ accumulate_equal = exercise(
 @accumulate_equal.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 4))
-    yield Case(model=linear(rng, 2), batches=micro_batches(rng, 3, 3, features=2))
+    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 3, 3, features=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 2, 2, 2, 2, 2))
 
 
@@ -230,6 +243,16 @@ def multiplies_by_size(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
+    en="It looks as if each mean is divided by the number of all samples: it was a mean already.",
+    ru="Похоже, что каждое среднее разделено на число всех примеров, хотя оно уже было средним.",
+)
+def divides_by_samples(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / sum(len(x) for x, _ in batches)).backward()
+
+
+@accumulate_equal.mistake(
     en="It looks as if the micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.",
     ru="Похоже, что микробатчи склеены в один большой батч. Градиент верен, но накопления не было.",
 )
@@ -254,9 +277,14 @@ def _trains(name: str) -> Callable[[Any, Case], dict[str, object]]:
     """The probe of the exercises in which `name(model, optimizer, batches, accumulation_steps)` trains in windows."""
 
     def probe(answer: Any, case: Case) -> dict[str, object]:
-        with counting_backward_runs() as runs, weights_after_steps(case.optimizer) as weights:
-            getattr(answer, name)(case.model, case.optimizer, case.batches, case.accumulation_steps)
-        return {"weights": weights, "backward_runs": runs.times}
+        arguments = case.model, case.optimizer, case.batches, case.accumulation_steps
+        with (
+            counting_backward_runs() as runs,
+            batch_sizes(case.model) as sizes,
+            weights_after_steps(case.optimizer) as weights,
+        ):
+            getattr(answer, name)(*arguments)
+        return {"weights": weights, "backward_runs": runs.times, "sizes": sizes}
 
     probe.__name__, probe.__module__ = name, __name__
     return probe
@@ -285,10 +313,11 @@ fix_zero_inside = exercise(
     aspects=[
         aspect(
             "weights",
-            3,
+            2,
             en="After every step the weights are those of training on the big batches.",
             ru="После каждого шага веса такие же, как при обучении на больших батчах.",
-        )
+        ),
+        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
     ],
     hints=[
         Text(
@@ -356,6 +385,14 @@ def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumul
 
 
 @fix_zero_inside.mistake(
+    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+)
+def trains_on_joined_windows(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+
+
+@fix_zero_inside.mistake(
     en="It looks as if the scaling by 1/K was lost: each step is K times too long.",
     ru="Похоже, что потерялось масштабирование на 1/K: каждый шаг в K раз длиннее нужного.",
 )
@@ -377,18 +414,14 @@ accumulate_uneven = exercise(
     difficulty=2,
     minutes=12,
     aspects=[
+        WEIGHT_STAYS,
         aspect(
             "gradient",
             3,
             en="`.grad` equals the gradient of the mean loss over all samples, also when sizes differ.",
             ru="`.grad` равен градиенту средней по всем примерам функции потерь и при разных размерах.",
         ),
-        aspect(
-            "backward_runs",
-            1,
-            en="There is one backward pass for each micro-batch.",
-            ru="На каждый микробатч приходится один обратный проход.",
-        ),
+        ONE_BACKWARD_EACH,
     ],
     hints=[
         Text(
@@ -410,7 +443,7 @@ accumulate_uneven = exercise(
 @accumulate_uneven.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 1))
-    yield Case(model=linear(rng, 2), batches=micro_batches(rng, 1, 5, features=2))
+    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 1, 5, features=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 3, 2, 6, 1))
 
 
@@ -450,6 +483,14 @@ def keeps_the_old_gradient(model: torch.nn.Module, batches: Batches) -> None:
 
 
 accumulate_uneven.mistake(*accumulate_equal.mistakes["concatenates"].says)(concatenates)
+accumulate_uneven.mistake(*accumulate_equal.mistakes["divides_by_samples"].says)(divides_by_samples)
+
+
+@accumulate_uneven.mistake(*accumulate_equal.mistakes["sums_the_losses"].says)
+def sums_weighted_losses(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(len(x) for x, _ in batches)
+    model.zero_grad()
+    sum(mse_loss(model(x), y) * len(x) / total for x, y in batches).backward()  # type: ignore[union-attr]
 
 
 # ------------------------------------------------------------------ core: a whole epoch, the last window included
@@ -471,8 +512,8 @@ accumulate_uneven.mistake(*accumulate_equal.mistakes["concatenates"].says)(conca
         aspect(
             "live_bytes",
             2,
-            en="At no moment is more than one micro-batch's graph in memory.",
-            ru="В памяти никогда нет больше одного графа — графа одного микробатча.",
+            en="At no moment is more than one micro-batch's graph in memory (bytes, for 6 micro-batches of 64 samples).",
+            ru="В памяти никогда не больше одного графа, графа одного микробатча (байты, для 6 микробатчей по 64 примера).",
         ),
         aspect(
             "mean_loss",
@@ -503,12 +544,12 @@ accumulate_uneven.mistake(*accumulate_equal.mistakes["concatenates"].says)(conca
     ],
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
-    with counting_backward_runs() as runs, weights_after_steps(case.optimizer) as weights:
+    with batch_sizes(case.model) as sizes, weights_after_steps(case.optimizer) as weights:
         mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
     return {
         "weights": weights,
         "mean_loss": mean_loss,
-        "backward_runs": runs.times,
+        "sizes": sizes,
         "live_bytes": _memory_of_a_window(answer.train_epoch),
     }
 
@@ -519,15 +560,15 @@ _SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
 def _memory_of_a_window(train: Callable[..., object]) -> AtMost:
     """Peak bytes of one window of 6 micro-batches through a hidden layer of 64 x 32 numbers.
 
-    One micro-batch needs its hidden activation, and while it goes backward two gradients of that size: 3 units. The
-    limit is 4.5, which leaves room for a loss written out by hand; a way that keeps every graph needs 6 and more.
+    One micro-batch needs its hidden activation, and while it goes backward two gradients of that size: 3 units, and a
+    little for the weights. The limit is 1.25 times 3; a second graph beside the first needs 4, every graph 6 and more.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
     batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
     known = [*net.parameters(), *(tensor for batch in batches for tensor in batch)]
     with live_bytes(known) as live:
         train(net, sgd(net), batches, _MICRO_BATCHES)
-    return AtMost(limit=round(4.5 * _SAMPLES * _WIDTH * 8), used=live.peak)
+    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
 
 
 @train_epoch.cases
@@ -549,6 +590,12 @@ def _epoch(model: Any, optimizer: Any, batches: Batches, k: int, share: Callable
             total += loss.item() * len(x)
         optimizer.step()
     return total / _samples(batches)
+
+
+def _joined(batches: Batches, k: int) -> Batches:
+    """Every window of `k` micro-batches as one."""
+    windows = (batches[start : start + k] for start in range(0, len(batches), k))
+    return [(torch.cat([x for x, _ in w]), torch.cat([y for _, y in w])) for w in windows]
 
 
 def _samples(batches: Batches) -> int:
@@ -589,8 +636,34 @@ def divides_by_the_epoch(model: Any, optimizer: Any, batches: Batches, accumulat
 
 
 @train_epoch.mistake(
+    en="It looks as if this is the usual loop: every loss divided by K, and no step for the last, incomplete window.",
+    ru="Похоже, что это обычный цикл: каждое значение потерь делится на K, а последнее, неполное окно остаётся без шага.",
+)
+def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    whole = len(batches) - len(batches) % accumulation_steps
+    return _epoch(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: 1 / accumulation_steps)
+
+
+@train_epoch.mistake(
+    en="It looks as if gradients are never cleared: each window still holds those of the windows before it.",
+    ru="Похоже, что градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
+)
+def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    optimizer.zero_grad = lambda: None
+    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+)
+def joins_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+
+
+@train_epoch.mistake(
     en="It looks as if the losses of a window are summed and go backward together: all its graphs are in memory at once.",
-    ru="Похоже, что потери окна складываются и идут назад вместе: все его графы одновременно в памяти.",
+    ru="Похоже, что потери окна складываются и проходят один общий обратный проход: все его графы одновременно в памяти.",
 )
 def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     total = 0.0
@@ -605,8 +678,10 @@ def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_ste
 
 
 @train_epoch.mistake(
-    en="It looks as if the total of the losses is still a tensor. It drags the graph of every micro-batch along: add up `.item()`.",
-    ru="Похоже, что сумма потерь осталась тензором. За ним тянется граф каждого микробатча: складывайте `.item()`.",
+    en="It looks as if the total of the losses is still a tensor. Unless detached, it carries a history of every "
+    "micro-batch along: add up `.item()`.",
+    ru="Похоже, что сумма потерь осталась тензором. Если её не отсоединить от графа, за ней тянется история всех "
+    "микробатчей: складывайте `.item()`.",
 )
 def returns_a_tensor(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> Tensor:
     total = torch.zeros((), dtype=torch.float64)
@@ -648,7 +723,7 @@ fix_backward_last = exercise(
     minutes=8,
     aspects=[
         aspect("weights", 2, *fix_zero_inside.aspects[0].says),
-        aspect("backward_runs", 1, *accumulate_equal.aspects[1].says),
+        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
     ],
     hints=[
         Text(
@@ -657,7 +732,7 @@ fix_backward_last = exercise(
         ),
         Text(
             "`loss` is one name. Each turn of the loop gives it a new value; what happens to the old one?",
-            "`loss` — одно имя. На каждом витке оно получает новое значение; что становится со старым?",
+            "`loss` — одно имя. На каждой итерации оно получает новое значение; что становится со старым?",
         ),
         Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
     ],
@@ -680,7 +755,7 @@ def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation
 @fix_backward_last.mistake(
     en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
     "but until then every graph of the window stays in memory.",
-    ru="Похоже, что потери окна складываются и идут назад вместе. Веса верны, "
+    ru="Похоже, что потери окна складываются и проходят один общий обратный проход. Веса верны, "
     "но до этого все графы окна остаются в памяти.",
 )
 def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
@@ -694,9 +769,14 @@ def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accum
             total = 0.0
 
 
+for _name in ("trains_on_joined_windows", "loses_the_scale", "leaks_into_the_next_window", "steps_every_time"):
+    _shared = fix_zero_inside.mistakes[_name]
+    fix_backward_last.mistake(*_shared.says)(_shared.program)
+
+
 @fix_backward_last.mistake(
-    en="It looks as if a running sum of losses goes backward at every turn: the second time, the graphs before are gone.",
-    ru="Похоже, что на каждом витке идёт назад растущая сумма потерь: во второй раз прежних графов уже нет.",
+    en="It looks as if `backward()` goes twice through the same graph, as with a running sum of losses: the second time it is gone.",
+    ru="Похоже, что `backward()` дважды проходит по одному графу, как при растущей сумме потерь: во второй раз графа уже нет.",
 )
 def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -710,7 +790,7 @@ def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches,
 
 @fix_backward_last.mistake(
     en="It looks as if `retain_graph=True` lets a running sum go backward again and again: old losses are counted twice.",
-    ru="Похоже, что с `retain_graph=True` растущая сумма потерь идёт назад снова и снова: старые потери учтены дважды.",
+    ru="Похоже, что с `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
 )
 def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -839,10 +919,18 @@ def clip_once(answer: Any, case: Case) -> dict[str, object]:
 
 @clip_once.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for factor in (0.5, 1.5):  # shorter than the mean gradient; longer than it, but shorter than the sum of three
+    for factor in (0.5, 4.0):  # shorter than the mean gradient; longer than even the sum of three
         model, batches = affine(rng), scattered(rng, 4, 4, 4)
         max_norm = factor * norm_of_mean(model, batches)
-        yield Case(model=model, optimizer=sgd(model), batches=batches, max_norm=max_norm)
+        yield Case(model=model, optimizer=unclean(sgd(model)), batches=batches, max_norm=max_norm)
+
+
+def unclean(optimizer: torch.optim.SGD) -> torch.optim.SGD:
+    """`optimizer` with gradients left over from an earlier backward pass."""
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            parameter.grad = torch.full_like(parameter, 1000.0)
+    return optimizer
 
 
 def _window(model: Any, optimizer: Any, batches: Batches, after_each: Callable[[], object] = lambda: None) -> None:
@@ -863,8 +951,8 @@ def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) ->
 
 
 @clip_once.mistake(
-    en="It looks as if clipping comes after the step, when the long gradient has already been used.",
-    ru="Похоже, что отсечение стоит после шага, когда длинный градиент уже использован.",
+    en="It looks as if the step uses the gradient as it was before clipping: it comes too late, or not at all.",
+    ru="Похоже, что шаг использует градиент до отсечения: оно стоит слишком поздно или его нет.",
 )
 def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     _window(model, optimizer, batches)
@@ -883,13 +971,25 @@ def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float
 
 
 @clip_once.mistake(
-    en="It looks as if each parameter is clipped on its own. The norm is that of all parameters together.",
-    ru="Похоже, что каждый параметр отсекается отдельно. Норма берётся по всем параметрам вместе.",
+    en="It looks as if parameters are clipped one by one, or only one of them. The norm is that of all together.",
+    ru="Похоже, что параметры отсекаются по одному или отсекается только один. Норма берётся по всем вместе.",
 )
 def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     _window(model, optimizer, batches)
     for parameter in model.parameters():
         torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the gradient is always scaled to `max_norm`, also when it is shorter than that.",
+    ru="Похоже, что градиент всегда приводится к длине `max_norm`, даже если он короче.",
+)
+def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    for p in model.parameters():
+        p.grad *= max_norm / (norm + 1e-6)
     optimizer.step()
 
 
@@ -912,13 +1012,16 @@ class FakeScaler:
     """`torch.amp.GradScaler` with a fixed scale of 2**16, in float64 on the CPU: only the order of its calls matters."""
 
     def __init__(self) -> None:
-        self.factor, self.unscaled, self.updates = 2.0**16, False, 0
+        self.factor, self.unscaled, self.steps, self.updates = 2.0**16, False, 0, 0
 
     def __repr__(self) -> str:
         return "scaler with scale 65536"
 
     def scale(self, loss: Tensor) -> Tensor:
         return loss * self.factor
+
+    def get_scale(self) -> float:
+        return self.factor
 
     def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
         if self.unscaled:
@@ -932,6 +1035,7 @@ class FakeScaler:
     def step(self, optimizer: torch.optim.Optimizer) -> None:
         if not self.unscaled:
             self.unscale_(optimizer)
+        self.steps += 1
         optimizer.step()
 
     def update(self) -> None:
@@ -951,10 +1055,10 @@ class FakeScaler:
             ru="Шаг такой же, как без масштаба: с `max_norm` сравнивается настоящий градиент.",
         ),
         aspect(
-            "updates",
+            "calls",
             1,
-            en="`scaler.update()` is called once per window.",
-            ru="`scaler.update()` вызывается один раз за окно.",
+            en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют масштаб.",
         ),
     ],
     hints=[
@@ -977,15 +1081,16 @@ def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
     with weights_after_steps(case.optimizer) as weights:
         answer.unscale_then_clip(case.model, case.optimizer, case.scaler, case.batches, case.max_norm)
     # Steps 65536 times too short leave the same weights to six digits; how far they moved tells them apart.
-    return {"weights": weights, "updates": case.scaler.updates, "moved": before - case.model.weight}
+    return {"weights": weights, "calls": [case.scaler.steps, case.scaler.updates], "moved": before - case.model.weight}
 
 
 @unscale_then_clip.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for factor in (0.5, 1.5):
+    for factor in (0.5, 3.0):
         model, batches = affine(rng), scattered(rng, 3, 3)
         max_norm = factor * norm_of_mean(model, batches)
-        yield Case(model=model, optimizer=sgd(model), scaler=FakeScaler(), batches=batches, max_norm=max_norm)
+        optimizer, scaler = unclean(sgd(model)), FakeScaler()
+        yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
 
 
 def _scaled_window(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
@@ -1006,8 +1111,8 @@ def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, 
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `unscale_` stands in the loop. It may be called once between two updates.",
-    ru="Похоже, что `unscale_` стоит в цикле. От обновления до обновления его можно вызвать только один раз.",
+    en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
+    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между обновлениями он нужен только один раз.",
 )
 def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -1086,7 +1191,7 @@ def token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
         ),
         Text(
             "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
-            "Вес микробатча — его доля среди непустых токенов: `(y != -100).sum()`.",
+            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
         ),
         Text(
             "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
@@ -1131,8 +1236,8 @@ def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @token_mean.mistake(
-    en="It looks as if micro-batches are weighted by their sequences. A short sequence then counts like a long one.",
-    ru="Похоже, что вес микробатча — число последовательностей. Тогда короткая значит столько же, сколько длинная.",
+    en="It looks as if micro-batches are weighted by their sequences, or by all positions, padding included.",
+    ru="Похоже, что вес микробатча — число последовательностей или всех позиций вместе с заполнителями.",
 )
 def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
     _weighted_tokens(model, batches, len)
@@ -1150,6 +1255,16 @@ def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @token_mean.mistake(
+    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
+    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+)
+def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+
+
+@token_mean.mistake(
     en="It looks as if the token means are added up without any weight.",
     ru="Похоже, что средние по токенам складываются без весов.",
 )
@@ -1163,7 +1278,7 @@ def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @exercise(
-    title=Text("A model for which it is not exact", "Модель, для которой это неточно"),
+    title=Text("A model for which it is not exact", "Модель, для которой накопление неточно"),
     kind="write the counter-example",
     difficulty=3,
     minutes=10,
@@ -1208,7 +1323,9 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
         model, batches = answer.break_accumulation()
         sizes = [len(x) for x, _ in batches]
         big = [(torch.cat([x for x, _ in batches]), torch.cat([y for _, y in batches]))]
-        first, again, small = (_mean_gradient(model, parts) for parts in (big, big, batches))
+        twin = copy.deepcopy(model)
+        first, again = _mean_gradient(twin, big), _mean_gradient(twin, big)
+        small = _mean_gradient(copy.deepcopy(model), batches)
         away = ((small - first).norm() / first.norm()).item()
     layers = {type(module).__name__ for module in model.modules()}
     return {
@@ -1221,8 +1338,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
-    """The gradient that accumulating mean losses over K micro-batches, each divided by K, leaves in a copy of the model."""
-    model = copy.deepcopy(model)
+    """The gradient that accumulating mean losses over K micro-batches, each divided by K, leaves in the model."""
     model.zero_grad()
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches)).backward()
@@ -1238,7 +1354,7 @@ def _halves(n: int, m: int) -> Batches:
 
 @break_accumulation.mistake(
     en="It looks as if the difference comes from micro-batches of different sizes. Find one that equal sizes do not cure.",
-    ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите такое, которое равные размеры не устранят.",
+    ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите различие, которое остаётся и при равных размерах.",
 )
 def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Linear(2, 1), _halves(6, 2)
@@ -1397,7 +1513,7 @@ WRONG = {
     hints=[
         Text(
             "A test needs a truth to compare with. Which one computation cannot have an accumulation bug?",
-            "Тесту нужна истина для сравнения. В каком вычислении не может быть ошибки накопления?",
+            "Тесту нужен эталон для сравнения. В каком вычислении не может быть ошибки накопления?",
         ),
         Text(
             "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes that differ.",
@@ -1415,9 +1531,19 @@ WRONG = {
 )
 def is_right(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        accepts = [bool(answer.is_right(function)) for function in RIGHT]
-        refuses = {name: not answer.is_right(function) for name, function in WRONG.items()}
+        accepts = [_accepts(answer, function) for function in RIGHT]
+        refuses = {name: not _accepts(answer, function) for name, function in WRONG.items()}
     return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+def _accepts(answer: Any, function: Callable[..., None]) -> bool:
+    """Does the learner's test let `function` pass? An assertion that fails is a refusal, as in any test."""
+    try:
+        return bool(answer.is_right(function))
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, AssertionError):
+            return False
+        raise
 
 
 def _agrees(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:

@@ -44,7 +44,7 @@ class Grades(GetGrades):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
-        cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if "nbgrader" in cell.metadata}
+        cells = {cell.metadata.nbgrader.get("grade_id"): cell for cell in nb.cells if "nbgrader" in cell.metadata}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
             for grade in submitted.grades:

@@ -39,7 +39,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
 
     def _forget_deleted(self, nb: NotebookNode) -> None:
         """A cell deleted since an earlier submission keeps none of the points it had, and waits for a person."""
-        here = {cell.metadata.nbgrader.grade_id for cell in nb.cells if is_grade(cell)}
+        here = {cell.metadata.nbgrader.get("grade_id") for cell in nb.cells if is_grade(cell)}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
             for grade in submitted.grades:

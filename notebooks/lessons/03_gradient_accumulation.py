@@ -3,7 +3,7 @@
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
 #
-# Yes, to the last digit, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in published code, and the numbers still look plausible. After this lesson you can:
+# Yes, up to rounding, if three things are right: what `.grad` holds, what each loss is multiplied by, and when the gradients are cleared. All three go wrong in published code, and the numbers still look plausible. After this lesson you can:
 #
 # * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
 # * accumulate the gradient of a big batch from micro-batches of any sizes, the last incomplete window included;
@@ -11,12 +11,12 @@
 # * name the cases in which accumulation is not the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] of="0d4f8a03"
+# %% [markdown] tags=["ru"] of="5b610ec6"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
-# Да, до последней цифры, если верны три вещи: что лежит в `.grad`, на что умножается каждое значение функции потерь и когда градиенты обнуляются. Во всех трёх местах ошибаются и в опубликованном коде, а числа при этом выглядят правдоподобно. После урока вы сможете:
+# Да, с точностью до округления, если верны три вещи: что лежит в `.grad`, на что умножается каждое значение функции потерь и когда градиенты обнуляются. Во всех трёх местах ошибаются и в опубликованном коде, а числа при этом выглядят правдоподобно. После урока вы сможете:
 #
 # * сказать, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
 # * накапливать градиент большого батча по микробатчам любого размера, включая последнее неполное окно;
@@ -25,11 +25,11 @@
 #
 # Понадобится урок 01: листовой тензор, `requires_grad`, `backward()`.
 # %% tags=["en"]
-from autograder import start
+from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_accumulation", language="en")
 # %% tags=["ru"]
-from autograder import start
+from autograder import hint, ready, reproduce, solution, start
 
 start("gradient_accumulation", language="ru")
 # %%
@@ -46,7 +46,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 # %% [markdown] tags=["ru"] of="043855a4"
 # ## К `.grad` прибавляется
 #
-# Один вес $w = 1$, один пример $x$, цель $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
+# Один вес $w = 1$, один пример $x$, правильный ответ $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
 #
 # Что будет, если вызвать `backward()` для обоих примеров подряд и ничего не делать в промежутке? Функция ниже именно так и поступает. Прочтите её, но пока не выполняйте.
 # %%
@@ -121,11 +121,11 @@ two_backward_passes()
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #
-# A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the means $-32$ and $-8$; their sum, $-40$, is twice too large. So each loss is divided by the number of micro-batches $K$ before it goes backward.
-# %% [markdown] tags=["ru"] of="89c2558a"
+# A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the gradients $-32$ and $-8$; their sum, $-40$, is twice too large. So each loss is divided by the number of micro-batches $K$ before it goes backward.
+# %% [markdown] tags=["ru"] of="7846359b"
 # ## Среднее по большому батчу, по частям
 #
-# Функция потерь обычно *усредняет* по своему батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру средние равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
+# Функция потерь обычно *усредняет* по своему батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
 # %%
 def gradient_of(model, x, y):
     """The gradient of the mean loss over one batch, without touching `.grad`."""
@@ -195,6 +195,8 @@ def accumulate_equal(model, batches):
 
 
 # %% check="accumulate_equal"
+from autograder import check
+
 check("accumulate_equal")
 
 
@@ -210,7 +212,7 @@ check("accumulate_equal")
 #
 # The weight should become 2, and it moves that way. What would the big batches give? The first window has the gradient $-20$, so $w$ goes from 1 to 3. The second has $+10$, and $w$ goes to 2. Not 1.4 and 1.46: 3 and 2.
 # %% [markdown] tags=["ru"] of="ab62ab53"
-# ## Две ячейки, которые согласны друг с другом и обе неверны
+# ## Две ячейки с одним и тем же неверным результатом
 #
 # *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Следующая функция взята из опубликованной тетради. Она обучает $w$ на $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, и автор напечатал вес после каждого шага:
 #
@@ -251,12 +253,12 @@ assert train(on_big_batches) == [3.0, 2.0]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Mend the function so that after every step the weights are those of the big batches. All micro-batches have the same size, and their number is a multiple of `accumulation_steps`. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="61768a76"
+# Mend the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="fcc14843"
 # ### Упражнение `fix_zero_inside`: W идёт от 1.4 к 1.46
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах. Все микробатчи одного размера, их число кратно `accumulation_steps`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
+# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
 # %% answer="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -310,6 +312,8 @@ def fix_zero_inside(model, optimizer, batches, accumulation_steps):
 
 
 # %% check="fix_zero_inside"
+from autograder import check
+
 check("fix_zero_inside")
 
 
@@ -332,14 +336,14 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# The same contract as before, and one backward pass for each micro-batch.
-# %% [markdown] tags=["ru"] of="5b4b00ee"
+# Mend this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start.
+# %% [markdown] tags=["ru"] of="ac75f1df"
 # В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, и это похоже на подтверждение.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Условия те же, и ещё: на каждый микробатч — один обратный проход.
+# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`.
 # %% answer="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -391,6 +395,8 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
 
 
 # %% check="fix_backward_last"
+from autograder import check
+
 check("fix_backward_last")
 
 
@@ -415,7 +421,7 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # ### Вопрос `why_they_agree`
 # *своими словами · 8 минут · 2 балла · читает преподаватель*
 #
-# Первая ячейка обнуляет градиенты в начале каждого витка цикла. Вторая вызывает `backward()` только для последнего микробатча окна. Почему они дают одни и те же числа и что вы бы вычислили, чтобы заметить, что обе неверны? Три-четыре предложения.
+# Первая ячейка обнуляет градиенты в начале каждой итерации цикла. Вторая вызывает `backward()` только для последнего микробатча окна. Почему они дают одни и те же числа и что вы бы вычислили, чтобы заметить, что обе неверны? Три-четыре предложения.
 # %% [markdown] written="why_they_agree" points=2 minutes=8
 # **Rubric.** 1 point: in both, only the gradient of the window's last micro-batch, divided by K, reaches the step; the first cell throws the other gradients away, the second never computes them. 1 point: compare with something that cannot have this bug, such as one backward pass on the joined batch, and not with another loop. Counting backward passes (two against one per window) also tells the cells apart.
 #
@@ -423,7 +429,7 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # %% [markdown] tags=["en"]
 # One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A formula in a print is no check of the code beside it.
 # %% [markdown] tags=["ru"] of="0a131bd6"
-# В той тетради неверно и ещё кое-что. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней.
+# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней.
 # %% tags=["fact"]
 assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
 assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
@@ -512,6 +518,8 @@ def accumulate_uneven(model, batches):
 
 
 # %% check="accumulate_uneven"
+from autograder import check
+
 check("accumulate_uneven")
 
 
@@ -534,8 +542,8 @@ check("accumulate_uneven")
 # 1. inside a window every micro-batch counts the same, whatever its size;
 # 2. the last, incomplete window never gets a step. With three micro-batches and $K = 2$ the third gradient stays in `.grad` and leaks into the next epoch. A step after the loop is not enough, because that window's losses were still divided by 2.
 #
-# With one sample per micro-batch, $x = 4, 2, 3$ and a learning rate of 0.01, the weight ends at 1.2 when the tail is dropped, at 1.272 when it is stepped on but still divided by 2, and at 1.344 when its mean is right.
-# %% [markdown] tags=["ru"] of="ec279d6e"
+# With one sample per micro-batch, $x = 4, 2, 3$, $K = 2$, a learning rate of 0.01 and $w = 1$ at the start, the weight ends at 1.2 when the tail is dropped, at 1.272 when it is stepped on but still divided by 2, and at 1.344 when its mean is right.
+# %% [markdown] tags=["ru"] of="ea74f655"
 # ## Обычная схема и где она перестаёт быть точной
 #
 # Такой цикл встречается во многих проектах:
@@ -551,10 +559,10 @@ check("accumulate_uneven")
 #
 # Он точен, когда все микробатчи одного размера *и* их число кратно $K$. Иначе происходят две вещи:
 #
-# 1. внутри окна все микробатчи значат одинаково, каков бы ни был их размер;
+# 1. внутри окна все микробатчи имеют одинаковый вес, каков бы ни был их размер;
 # 2. последнее, неполное окно остаётся без шага. При трёх микробатчах и $K = 2$ третий градиент остаётся в `.grad` и просачивается в следующую эпоху. Шага после цикла недостаточно: потери этого окна всё равно разделены на 2.
 #
-# Если в микробатче один пример, $x = 4, 2, 3$, а скорость обучения 0.01, то вес приходит в 1.2, когда хвост отброшен, в 1.272, когда шаг по нему сделан, но деление на 2 осталось, и в 1.344, когда среднее верно.
+# Если в микробатче один пример, $x = 4, 2, 3$, $K = 2$, скорость обучения 0.01, а вначале $w = 1$, то вес приходит в 1.2, когда хвост отброшен, в 1.272, когда шаг по нему сделан, но деление на 2 осталось, и в 1.344, когда среднее верно.
 # %% tags=["fact"]
 def tail(step_on_it, divide_by):
     model = torch.nn.Linear(1, 1, bias=False)
@@ -575,11 +583,11 @@ assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
 # %% [markdown] tags=["en"]
 # ## What accumulation costs in memory
 #
-# A forward pass keeps activations for the backward pass; `backward()` lets them go. So it matters *when* it is called. Adding the losses up first and calling `backward()` once gives the same gradient, but until then every micro-batch's graph is in memory. The cell counts the bytes of all tensors alive at the worst moment.
-# %% [markdown] tags=["ru"] of="749a30a6"
+# A forward pass keeps activations for the backward pass; `backward()` lets them go. So it matters *when* it is called. Adding the losses up first and calling `backward()` once gives the same gradient, but until then every micro-batch's graph is in memory. The cell measures the peak: the bytes of all new tensors at the worst moment, `.grad` included.
+# %% [markdown] tags=["ru"] of="4c3b7fe7"
 # ## Сколько памяти стоит накопление
 #
-# Прямой проход хранит активации для обратного; `backward()` их освобождает. Поэтому важно, *когда* он вызван. Если сначала сложить потери, а потом один раз вызвать `backward()`, градиент получится тот же, но до этого момента в памяти лежат графы всех микробатчей. Ячейка считает байты всех тензоров, живых в худший момент.
+# Прямой проход сохраняет активации для обратного; `backward()` их освобождает. Поэтому важно, *когда* он вызван. Если сначала сложить потери, а потом один раз вызвать `backward()`, градиент получится тот же, но до этого момента в памяти лежат графы всех микробатчей. Ячейка измеряет пиковый расход памяти: сколько байтов занимают в худший момент все новые тензоры, включая `.grad`.
 # %%
 from autograder.measure import live_bytes
 
@@ -589,7 +597,7 @@ micro_batch = (torch.ones(256, 16), torch.ones(256, 1))
 
 def peak(how, k):
     net.zero_grad()
-    with live_bytes(known=[*net.parameters(), *micro_batch]) as live:
+    with live_bytes(known=[*net.parameters(), *micro_batch]) as live:  # what exists before is not counted
         how(k)
     return live.peak
 
@@ -612,23 +620,37 @@ assert peak(all_at_once, 8) > 3 * peak(one_at_a_time, 8)
 
 
 # %% [markdown] tags=["en"]
-# A second way to keep graphs alive is to sum losses for a report: `total = total + loss` makes `total` a tensor with a history. `total += loss.item()` adds a number.
-# %% [markdown] tags=["ru"] of="8b837b06"
-# Второй способ удержать графы — складывать потери для отчёта: после `total = total + loss` имя `total` — тензор с историей. `total += loss.item()` прибавляет число.
+# Take care with sums for a report, too. `total = total + loss` makes `total` a tensor with a history. After `backward()` the activations in it are gone, but in a validation loop, where nothing goes backward, every batch's graph stays: for 20 batches of 1000 numbers 80,000 bytes. `total += loss.item()` adds a number and keeps nothing.
+# %% [markdown] tags=["ru"] of="6ff84c66"
+# Осторожно и с суммами для отчёта. После `total = total + loss` имя `total` — тензор с историей. После `backward()` активаций в ней уже нет, но в цикле проверки качества, где обратного прохода нет, остаётся граф каждого батча: для 20 батчей по 1000 чисел это 80 000 байт. `total += loss.item()` прибавляет число и ничего не удерживает.
+# %% tags=["fact"]
+w = torch.ones(1000, requires_grad=True)
+with live_bytes(known=[w]) as live:
+    total = 0.0
+    for _ in range(20):
+        total = total + w.exp().mean()
+assert 80_000 <= live.now < 80_100
+with live_bytes(known=[w]) as live:
+    total = 0.0
+    for _ in range(20):
+        total += w.exp().mean().item()
+assert live.now == 0
+
+
 # %% [markdown] tags=["en"]
 # ### Exercise `train_epoch`: a whole epoch
 # *design · ●●● · 20 minutes · 7 points*
 #
 # Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*.
 #
-# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may more than one micro-batch's graph be in memory. The gradients are clean at the start; what `.grad` holds at the end does not matter.
-# %% [markdown] tags=["ru"] of="ed11d7ca"
+# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may more than one micro-batch's graph be in memory. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
+# %% [markdown] tags=["ru"] of="ec40f6ca"
 # ### Упражнение `train_epoch`: целая эпоха
 # *спроектировать · ●●● · 20 минут · 7 баллов*
 #
 # Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. Каждое окно делает один `optimizer.step()` с градиентом средней функции потерь по примерам *этого окна*.
 #
-# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В памяти никогда не должно быть больше одного графа — графа одного микробатча. В начале градиенты чистые; что останется в `.grad` в конце, неважно.
+# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В памяти никогда не должно быть больше одного графа — графа одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""
@@ -701,6 +723,8 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
 
 
 # %% check="train_epoch"
+from autograder import check
+
 check("train_epoch")
 
 
@@ -711,7 +735,7 @@ check("train_epoch")
 #
 # `zero_grad()` sets `.grad` to `None`; `zero_grad(set_to_none=False)` fills it with zeros. After the default, `w.grad.zero_()` raises `AttributeError: 'NoneType' object has no attribute 'zero_'`. Does the difference matter to a step? Read this function, do not run it.
 # %% [markdown] tags=["ru"] of="d9c3bc73"
-# Это ядро урока. Всё, что ниже, — дополнительно: на оценку оно не влияет, но именно там живёт большинство настоящих ошибок.
+# Это ядро урока. Всё, что ниже, необязательно и на оценку не влияет, но именно там встречается большинство настоящих ошибок.
 #
 # ## None — это не ноль
 #
@@ -767,9 +791,24 @@ predict_zero_grad = {
     "w: zero, no momentum": ...,
 }
 # %% check="predict_zero_grad"
+from autograder import check
+
 check("predict_zero_grad")
+# %%
+none_and_zero()
+# %% [markdown] tags=["en"]
+# `None` means "skip this parameter": neither momentum nor weight decay touches it. A zero is a gradient like any other: with momentum the velocity is still $0.9$ after the first step, so the weight moves on to $0.9 - 0.1 \cdot 0.9 = 0.81$. For plain descent there is no difference.
+# %% [markdown] tags=["ru"] of="65e70158"
+# `None` значит «пропустить этот параметр»: ни импульс, ни затухание весов его не тронут. Ноль — градиент не хуже других: с импульсом скорость после первого шага всё ещё $0.9$, и вес сдвигается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного спуска разницы нет.
 # %% tags=["fact"]
 assert predict_zero_grad == none_and_zero()
+w = torch.nn.Parameter(torch.tensor(1.0))
+decaying = torch.optim.SGD([w], lr=0.1, weight_decay=0.5)
+decaying.step()
+assert w.item() == 1.0
+w.grad = torch.zeros(())
+decaying.step()
+assert round(w.item(), 4) == 0.95
 try:
     w = torch.nn.Parameter(torch.ones(2))
     w.sum().backward()
@@ -788,16 +827,16 @@ except AttributeError as error:
 # ### Extra exercise `clip_once`: clip once per window
 # *complete · ●●○ · 8 minutes · 2 points · extra*
 #
-# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, clip its norm over all parameters to `max_norm`, make one `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="014b82db"
+# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="7333e40f"
 # ## Отсечение один раз за окно
 #
-# Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. В окне речь идёт о градиенте всего окна. Отсечение после каждого микробатча режет частичные суммы, и направление результата меняется: обрезанные микробатчи значат меньше.
+# Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. В окне речь идёт о градиенте всего окна. Отсечение после каждого микробатча режет частичные суммы, и направление результата меняется: вклад укороченных микробатчей уменьшается.
 #
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Одно окно: `batches` — микробатчи одного размера. Накопите градиент средней по всем примерам функции потерь, ограничьте его норму по всем параметрам числом `max_norm`, сделайте один `optimizer.step()`. Функция ничего не возвращает.
+# Одно окно: `batches` — микробатчи одного размера. Накопите градиент средней по всем примерам функции потерь, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Функция ничего не возвращает.
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     """One step with the window's mean gradient, clipped to `max_norm`."""
@@ -848,18 +887,20 @@ def clip_once(model, optimizer, batches, max_norm):
 
 
 # %% check="clip_once"
+from autograder import check
+
 check("clip_once")
 
 
 # %% [markdown] tags=["en"]
 # ## Mixed precision: unscale, then clip
 #
-# Training in half precision multiplies the loss by a large number, often $2^{16}$, so that small gradients do not vanish. Until `unscale_` has run, `.grad` is 65536 times too long, and a comparison with `max_norm` means nothing. The scaler has four methods:
+# Training in half precision multiplies the loss by a large number, often $2^{16}$, so that small gradients do not vanish. Until `unscale_` has run, `.grad` is 65536 times too long, and a comparison with `max_norm` means nothing. We need four methods of the `scaler`:
 #
 # | call | what it does |
 # |---|---|
 # | `scaler.scale(loss)` | the loss times the scale |
-# | `scaler.unscale_(optimizer)` | divides all `.grad` by the scale, in place; once between two updates |
+# | `scaler.unscale_(optimizer)` | divides all `.grad` by the scale, in place; once between two calls of `scaler.update()` |
 # | `scaler.step(optimizer)` | unscales if that has not been done, then `optimizer.step()` |
 # | `scaler.update()` | may choose a new scale; ends the window |
 #
@@ -868,17 +909,17 @@ check("clip_once")
 # ### Extra exercise `unscale_then_clip`: clipping under a loss scale
 # *complete · ●●● · 10 minutes · 3 points · extra*
 #
-# The contract of `clip_once`, with a `scaler`. The step must be the one you would make without a scale.
-# %% [markdown] tags=["ru"] of="3433df28"
-# ## Смешанная точность: сначала вернуть масштаб, потом отсекать
+# The contract of `clip_once`, with a `scaler`: the step must be the one you would make without a scale. It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`.
+# %% [markdown] tags=["ru"] of="a2b664ab"
+# ## Смешанная точность: сначала снять масштаб, потом отсекать
 #
-# При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Пока не вызван `unscale_`, `.grad` в 65536 раз длиннее настоящего, и сравнение с `max_norm` ничего не значит. У масштабирующего объекта четыре метода:
+# При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Пока не вызван `unscale_`, `.grad` в 65536 раз длиннее настоящего, и сравнение с `max_norm` ничего не значит. Нам понадобятся четыре метода объекта `scaler`:
 #
 # | вызов | что делает |
 # |---|---|
 # | `scaler.scale(loss)` | умножает значение функции потерь на масштаб |
-# | `scaler.unscale_(optimizer)` | делит все `.grad` на масштаб на месте; один раз от обновления до обновления |
-# | `scaler.step(optimizer)` | возвращает масштаб, если это ещё не сделано, затем `optimizer.step()` |
+# | `scaler.unscale_(optimizer)` | делит все `.grad` на масштаб на месте; не больше одного раза между вызовами `scaler.update()` |
+# | `scaler.step(optimizer)` | снимает масштаб, если это ещё не сделано, затем `optimizer.step()` |
 # | `scaler.update()` | может выбрать новый масштаб; завершает окно |
 #
 # Объект в этом упражнении ведёт себя как `torch.amp.GradScaler`, но работает на CPU в float64, так что важен только порядок ваших вызовов.
@@ -886,7 +927,7 @@ check("clip_once")
 # ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
 # *дописать · ●●● · 10 минут · 3 балла · дополнительно*
 #
-# Условия те же, что в `clip_once`, но есть ещё `scaler`. Шаг должен быть таким, какой вы сделали бы без масштаба.
+# Условия те же, что в `clip_once`, но есть ещё `scaler`: шаг должен получиться таким же, как без масштабирования. Делает его `scaler.step(optimizer)`, который в настоящем обучении ещё и пропускает шаги с бесконечными градиентами, а завершает окно один вызов `scaler.update()`.
 # %% answer="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     """One step with the window's true mean gradient, clipped to `max_norm`, under a loss scale."""
@@ -942,31 +983,37 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
 
 
 # %% check="unscale_then_clip"
+from autograder import check
+
 check("unscale_then_clip")
 
 
 # %% [markdown] tags=["en"]
 # ## Means over tokens
 #
-# In a language model the size that counts is not the number of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`. Two sequences of two tokens each, one of them padded: the first has 2 valid tokens, the second 1. Halving both losses gives the gradient $-0.125, -0.125, 0.25$ for the three tokens; the mean over three tokens gives $-0.167, -0.167, 0.167$.
+# In a language model the size that counts is not the number of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`.
+#
+# Two sequences of two tokens, two classes, all logits 0; the targets are 0, 0 and 1, padding. The first sequence has 2 valid tokens, the second 1. Look at the gradient by the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
 #
 # ### Extra exercise `token_mean`: means over tokens
 # *complete · ●●● · 10 minutes · 2 points · extra*
 #
 # `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
 #
-# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before.
-# %% [markdown] tags=["ru"] of="d5d1b644"
+# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token.
+# %% [markdown] tags=["ru"] of="e5301d2f"
 # ## Среднее по токенам
 #
-# В языковой модели важен не счёт последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых цель не равна `-100`. Две последовательности по два токена, вторая дополнена: в первой 2 настоящих токена, во второй 1. Если оба значения потерь делить пополам, градиент для трёх токенов равен $-0.125, -0.125, 0.25$; среднее по трём токенам даёт $-0.167, -0.167, 0.167$.
+# В языковой модели важно число токенов, а не последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых цель не равна `-100`.
+#
+# Две последовательности по два токена, два класса, все логиты равны 0; цели — 0, 0 и 1, заполнитель. В первой последовательности 2 настоящих токена, во второй 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения потерь разделить пополам, он равен $-0.125, -0.125, 0.25$; для среднего по трём токенам — $-0.167, -0.167, 0.167$.
 #
 # ### Дополнительное упражнение `token_mean`: среднее по токенам
 # *дописать · ●●● · 10 минут · 2 балла · дополнительно*
 #
 # `batches` — список пар `(x, y)`: `x` формы $(n, t, 3)$, `y` формы $(n, t)$ с классами от 0 до 3 или `-100` на месте заполнителей. `model(x)` даёт логиты формы $(n, t, 4)$. `token_loss` ниже — функция потерь микробатча.
 #
-# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше.
+# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен.
 # %%
 def token_loss(model, x, y):
     """Mean cross-entropy over the tokens that are no padding."""
@@ -1027,6 +1074,8 @@ def token_mean(model, batches):
 
 
 # %% check="token_mean"
+from autograder import check
+
 check("token_mean")
 
 
@@ -1044,7 +1093,7 @@ check("token_mean")
 #
 # Накопление держится на одном предположении: потери на примере не зависят от соседних примеров. Тогда функция потерь большого батча — сумма по примерам, а сумму можно разрезать где угодно. Если слой смотрит на весь батч сразу, никакие веса этого не исправят.
 #
-# ### Дополнительное упражнение `break_accumulation`: модель, для которой это неточно
+# ### Дополнительное упражнение `break_accumulation`: модель, для которой накопление неточно
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
 # Верните пару `(model, batches)`: `torch.nn.Module` и список из двух или более пар `(x, y)` одного размера. Проверка накапливает `mse_loss(model(x), y) / len(batches)` и сравнивает с одним обратным проходом по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
@@ -1093,6 +1142,8 @@ def break_accumulation():
 
 
 # %% check="break_accumulation"
+from autograder import check
+
 check("break_accumulation")
 # %% tags=["fact"]
 layer = torch.nn.LayerNorm(2)
@@ -1112,22 +1163,22 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 # ### Extra exercise `is_right`: write the test
 # *write the test · ●●● · 15 minutes · 4 points · extra*
 #
-# Write `is_right(accumulate)`. It gets a function `accumulate(parameter, micro_batches)` and returns `True` if that is right, else `False`. `parameter` is a leaf tensor; `micro_batches` is a list of pairs `(mean_loss, n)`, where calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`. A right function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before.
+# Write `is_right(accumulate)`. It gets a function `accumulate(parameter, micro_batches)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor; `micro_batches` is a list of pairs `(mean_loss, n)`, where calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`. A right function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="4dc36529"
+# %% [markdown] tags=["ru"] of="ce6cf89e"
 # `LayerNorm` нормирует каждый пример отдельно, поэтому для него накопление точно; для `BatchNorm` в режиме обучения — нет. Dropout — другой случай: при каждом вызове он выбирает новую маску, и даже большой батч не совпадает сам с собой.
 #
 # ## Напишите тест
 #
-# Два цикла были согласны друг с другом и оба неверны. Их поймал бы тест, у которого есть своя истина.
+# Два цикла давали одинаковый результат, и оба были неверны. Ошибку выявил бы тест с независимо вычисленным эталоном.
 #
 # ### Дополнительное упражнение `is_right`: напишите тест
 # *написать тест · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите `is_right(accumulate)`. На вход приходит функция `accumulate(parameter, micro_batches)`; верните `True`, если она правильна, иначе `False`. `parameter` — листовой тензор; `micro_batches` — список пар `(mean_loss, n)`, где вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам, тензор, зависящий от `parameter`. Правильная функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше.
+# Напишите `is_right(accumulate)`. На вход приходит функция `accumulate(parameter, micro_batches)`; верните `True`, если она правильна, иначе `False` (`AssertionError` тоже считается за `False`). `parameter` — листовой тензор; `micro_batches` — список пар `(mean_loss, n)`, где вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам, тензор, зависящий от `parameter`. Правильная функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше.
 #
-# Ваш тест испытывается на нескольких правильных и нескольких неправильных функциях. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
 # %% answer="is_right"
 def is_right(accumulate):
     """Is `accumulate(parameter, micro_batches)` right?"""
@@ -1176,6 +1227,8 @@ def is_right(accumulate):
 
 
 # %% check="is_right"
+from autograder import check
+
 check("is_right")
 # %% [markdown] tags=["en"]
 # ## On a GPU
@@ -1214,7 +1267,7 @@ else:
 # * Вес микробатча — его доля в том, по чему усредняет функция потерь: $n_i / N$ примеров или настоящих токенов. $1/K$ верно только при равных размерах.
 # * Последнее окно — тоже окно, со своим $N$.
 # * Один `backward()` на микробатч держит в памяти один граф; складывайте `loss.item()`, а не `loss`.
-# * Вернуть масштаб, отсечь, сделать шаг: один раз за окно.
+# * Снять масштаб, отсечь, сделать шаг: один раз за окно.
 # * Сравнивайте с одним обратным проходом по склеенному батчу, а не с другим циклом.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.

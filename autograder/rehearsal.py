@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
-import warnings
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,15 +74,15 @@ def this_notebook() -> str | None:
 class FreshRun:
     """A notebook after a fresh run: its cells with their outputs, and whether the process lived to the end."""
 
-    cells: list[Any]
+    cells: list[dict[str, Any]]
     metadata: dict[str, Any]
     exercises: dict[str, Exercise]
     ended_early: bool
 
     @property
-    def by_grade_id(self) -> dict[str, Any]:
+    def by_grade_id(self) -> dict[str, dict[str, Any]]:
         """Of duplicates the last counts, as in nbgrader."""
-        named = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in self.cells}
+        named = {_nbgrader(cell).get("grade_id"): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     @property
@@ -97,62 +100,47 @@ class FreshRun:
     def errors(self) -> Iterator[str]:
         """What cells raised, except where that is announced by a tag."""
         for cell in self.cells:
-            if "raises-exception" not in cell.metadata.get("tags", []):
+            if "raises-exception" not in cell["metadata"].get("tags", []):
                 for output in cell.get("outputs", []):
-                    if output.output_type == "error":
-                        yield f"{label(cell)}: {output.ename}: {output.evalue.splitlines()[0] if output.evalue else ''}"
+                    if output["output_type"] == "error":
+                        first_line = output["evalue"].partition("\n")[0]
+                        yield f"{label(cell)}: {output['ename']}: {first_line}"
 
 
 def fresh_run(file: Path) -> FreshRun:
     """Run the notebook `file` in a fresh process. Raises Unreadable, and ImportError where there is no nbclient."""
-    import nbformat
-    from jupyter_client.manager import KernelManager
-    from nbclient import NotebookClient
-    from nbclient.exceptions import DeadKernelError
-
-    read_notebook(file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook of an older format is as good
-        notebook = nbformat.reads(file.read_text(encoding="utf-8"), as_version=4)
-    lesson = notebook.metadata.get("autograder", {}).get("lesson") or SESSION.lesson
+    for name in ("nbclient", "nbformat"):
+        if importlib.util.find_spec(name) is None:
+            raise ImportError(name=name)
+    metadata = read_notebook(file).get("metadata", {})
+    lesson = metadata.get("autograder", {}).get("lesson") or SESSION.lesson
     try:
         known = exercises.load(lesson) if lesson else {}
     except exercises.Unknown:
         known = {}
     if not known:
         return FreshRun([], {}, {}, False)
-    print(message("ready.running", name=file.name).read(_language(notebook.metadata)))
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-
-    kernel, ended_early = KernelManager(kernel_name="python3"), False
-    client = NotebookClient(
-        notebook,
-        km=kernel,
-        timeout=CELL_SECONDS,
-        interrupt_on_timeout=True,
-        allow_errors=True,
-        resources={"metadata": {"path": str(file.parent)}},
-    )
-    try:
-        client.execute(env={**os.environ, "NBGRADER_EXECUTION": "autograde"})
-    except DeadKernelError:
-        ended_early = True
-    finally:
-        if kernel.has_kernel:
-            kernel.shutdown_kernel(now=True)
-    return FreshRun(notebook.cells, notebook.metadata, known, ended_early)
+    print(message("ready.running", name=file.name).read(_language(metadata)))
+    command = [sys.executable, "-m", "autograder.fresh", str(file), str(CELL_SECONDS)]
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8")
+    if ran.returncode:
+        raise Unreadable(next(iter(ran.stderr.strip().splitlines()[-1:]), ""))
+    result = json.loads(ran.stdout)
+    return FreshRun(result["notebook"]["cells"], metadata, known, result["ended_early"])
 
 
 def _language(metadata: dict[str, Any]) -> str:
     return SESSION.language or metadata.get("autograder", {}).get("language") or "en"
 
 
-def label(cell: Any) -> str:
+def label(cell: dict[str, Any]) -> str:
     """How to name a cell to a learner: by its exercise, or by its first line."""
-    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-    return grade_id.partition("-")[2] or next(iter(cell.source.strip().splitlines()), "")[:40]
+    exercise = str(_nbgrader(cell).get("grade_id", "")).partition("-")[2]
+    return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
+
+
+def _nbgrader(cell: dict[str, Any]) -> dict[str, Any]:
+    return dict(cell["metadata"].get("nbgrader", {}))
 
 
 def _table(file: Path, run: FreshRun) -> Table:
@@ -193,9 +181,9 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
         yield message("ready.died")
 
 
-def _differs(cell: Any) -> bool:
+def _differs(cell: dict[str, Any]) -> bool:
     ran = _ran.get(cell.get("id", ""))
-    return ran is not None and ran.rstrip() != cell.source.rstrip()
+    return ran is not None and ran.rstrip() != str(cell["source"]).rstrip()
 
 
 def _summary(file: Path, run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
@@ -203,7 +191,7 @@ def _summary(file: Path, run: FreshRun, verdicts: dict[str, Verdict]) -> Iterato
     earned = sum(verdicts[name].points for name in core if name in verdicts)
     maximum = sum(exercise.points for exercise in core.values())
     yield message("ready.total", earned=f"{earned:g}", maximum=f"{maximum:g}")
-    written = [cell.metadata.nbgrader for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
+    written = [_nbgrader(cell) for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
     if written:
         yield message("ready.manual", points=f"{sum(each.get('points', 0) for each in written):g}")
     yield message("ready.file", path=file)
