@@ -115,7 +115,7 @@ class Card:
         for sentence, code in self.closing:
             parts.append(_div(f"{inline(sentence)} <code>{html.escape(code)}</code>", "opacity:.75"))
         frame = f"border-left:4px solid rgb({colour});background:rgba({colour},.07);padding:.6em 1em;margin:.3em 0"
-        return _div("".join(parts), f"{frame};line-height:1.5;max-width:52em", lang=self.language)
+        return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
 
 
 def inline(text: str) -> str:
@@ -129,12 +129,15 @@ def _div(inside: str, style: str = "", lang: str = "") -> str:
 
 
 def _aspect(state: str, says: str, points: str) -> str:
-    said = f"{_ASPECT_SIGNS[state]} {inline(says)} <small>{points}</small>"
-    return _div(said, "padding-left:.4em" + (";opacity:.6" if state == "waiting" else ""))
+    end = f' <small style="white-space:nowrap">· {points}</small>' if points else ""
+    hanging = "padding-left:1.6em;text-indent:-1.2em"
+    return _div(
+        f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}", hanging + (";opacity:.6" if state == "waiting" else "")
+    )
 
 
 def _row(label: str, lines: list[str]) -> str:
-    left = "text-align:left;vertical-align:top;white-space:nowrap;opacity:.7;padding:.1em 1em .1em 0"
-    head = f'<td style="{left}">{inline(label)}</td>' if label else ""
+    cell = "text-align:left;vertical-align:top;padding:.1em 1em .1em 0;line-height:1.5"
+    head = f'<td style="{cell};white-space:nowrap;opacity:.7">{inline(label)}</td>' if label else ""
     said = "<br>".join(inline(line) for line in lines)
-    return f'<tr style="background:none">{head}<td style="text-align:left">{said}</td></tr>'
+    return f'<tr style="background:none">{head}<td style="{cell}">{said}</td></tr>'

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .exercise import Aspect, Exercise
+from .language import Note
 from .observation import AtMost, Difference, canonical, compare, describe
-from .probe import Note, Run, decode_run, encode_run, observe
+from .probe import Run, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
 
 

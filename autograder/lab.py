@@ -16,11 +16,12 @@ from .workcopy import prepare
 __all__ = ["open_lab", "prepare"]
 
 LOCALES = {"en": "en", "ru": "ru_RU"}
+INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # nothing for a learner
 PATIENCE = 60.0
 
 
 def open_lab(work: Path, language: str) -> int:
-    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped. Returns its exit status.
+    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped. Returns its exit status, 0 after Ctrl+C.
 
     Without a screen no browser is opened. The address is printed in any case.
     """
@@ -42,7 +43,8 @@ def open_lab(work: Path, language: str) -> int:
         return server.wait()
     except KeyboardInterrupt:
         server.terminate()
-        return server.wait()
+        server.wait()
+        return 0
 
 
 def has_screen(environ: Mapping[str, str]) -> bool:
@@ -62,9 +64,11 @@ def environment(work: Path, language: str) -> dict[str, str]:
         "@jupyterlab/translation-extension:plugin": {"locale": LOCALES[language]},
         "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
     }
+    page = {"disabledExtensions": {f"@jupyter/nbgrader:{panel}": True for panel in INSTRUCTORS}}
     folder = (work / ".jupyter").resolve()
     (folder / "labconfig").mkdir(parents=True, exist_ok=True)
     (folder / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(defaults, indent=1))
+    (folder / "labconfig" / "page_config.json").write_text(json.dumps(page, indent=1))
     path = [str(folder), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     return {**os.environ, "JUPYTER_CONFIG_PATH": os.pathsep.join(path)}
 

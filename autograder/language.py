@@ -7,6 +7,7 @@ exercises live beside the exercise; this file holds what all exercises share.
 from __future__ import annotations
 
 import string
+from dataclasses import dataclass
 from typing import NamedTuple
 
 LANGUAGES = ("en", "ru")
@@ -33,6 +34,14 @@ class Text(NamedTuple):
 
 def _placeholders(template: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to say, as it is stored: the id of a sentence and its parameters, plain data in no language."""
+
+    id: str
+    parameters: dict[str, object]
 
 
 MESSAGES: dict[str, Text] = {
@@ -156,11 +165,11 @@ MESSAGES: dict[str, Text] = {
         'There is no language `{name}`: use "en" or "ru".', 'Языка `{name}` нет: выберите "en" или "ru".'
     ),
     "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
-    "hint.next": Text('The next one: hint("{exercise}")', 'Следующая: hint("{exercise}")'),
+    "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
     "hint.last": Text("That was the last hint.", "Это последняя подсказка."),
     "solution.locked": Text(
-        'The solution opens when the check has passed. To see it now: solution("{exercise}", give_up=True)',
-        'Решение откроется, когда проверка пройдена. Посмотреть сейчас: solution("{exercise}", give_up=True)',
+        'The solution opens when the check has passed. To see it now: `solution("{exercise}", give_up=True)`',
+        'Решение откроется, когда проверка пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',
     ),
     "solution.absent": Text(
         "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
@@ -231,6 +240,7 @@ MESSAGES: dict[str, Text] = {
         "В этом сеансе пройдено, но при новом запуске сверху вниз не проходит: {names}. Ячейки выполнялись "
         "в другом порядке, менялись или удалены.",
     ),
+    "ready.unattempted": Text("No answer yet: {names}.", "Пока нет ответа: {names}."),
     "ready.missing": Text(
         "Checks missing from the file: {names}. Bring the cells back from a fresh copy of the lesson.",
         "В файле нет проверок: {names}. Верните эти ячейки из чистой копии урока.",

@@ -12,8 +12,8 @@ from . import exercises
 from .card import inline
 from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
-from .language import LANGUAGES, Text, message
-from .probe import Note, observe
+from .language import LANGUAGES, Note, Text, message
+from .probe import observe
 from .records import being_graded, record, standings
 from .verdict import Verdict
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,8 +104,7 @@ class FreshRun:
             if "raises-exception" not in cell["metadata"].get("tags", []):
                 for output in cell.get("outputs", []):
                     if output["output_type"] == "error":
-                        first_line = output["evalue"].partition("\n")[0]
-                        yield f"{label(cell)}: {output['ename']}: {first_line}"
+                        yield f"`{label(cell)}`: {output['ename']}: {textwrap.shorten(output['evalue'], 100)}"
 
 
 def fresh_run(file: Path) -> FreshRun:
@@ -172,6 +172,9 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
         if lost:
             yield message("ready.order", names=", ".join(lost))
     core = [name for name, exercise in run.exercises.items() if exercise.core]
+    unattempted = [name for name in core if name in verdicts and verdicts[name].state == "not attempted"]
+    if unattempted:
+        yield message("ready.unattempted", names=", ".join(unattempted))
     missing = [name for name in core if f"check-{name}" not in run.by_grade_id]
     if missing:
         yield message("ready.missing", names=", ".join(missing))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .card import cards
-from .probe import Note
+from .language import Note
 
 STATES = ("passed", "not yet", "not attempted", "our error")
 MIME = "application/vnd.autograder.verdict+json"

@@ -61,6 +61,7 @@ def browser_page(scheme="light"):
         browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM)
         page = browser.new_page(viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
         page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
         yield page
         browser.close()
 

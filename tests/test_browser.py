@@ -81,3 +81,10 @@ def test_the_lesson_in_the_browser(work, language):
         expect(notebook.cell(error).locator(".jp-OutputArea")).to_contain_text("RuntimeError")
         expect(notebook.card(error)).to_contain_text("02_graph_and_backward")
         notebook.picture(f"{language}-error", error)
+
+        notebook.save()
+        ready = notebook.insert_below(error, "from autograder import ready\nready()")
+        expect(notebook.cell(ready).locator(".jp-OutputArea")).to_contain_text(
+            says("ready.file", path=work / language / name)
+        )
+        notebook.picture(f"{language}-ready", ready)

@@ -70,7 +70,7 @@ def test_the_gate_is_green_with_torch_alone():
 
 
 @pytest.mark.parametrize(
-    "module", ["exercise", "observation", "probe", "judge", "verdict", "language", "measure", "notebook", "records"]
+    "module", ["exercise", "observation", "undisturbed", "probe", "judge", "verdict", "language", "measure", "notebook", "records"]
 )
 def test_the_core_imports_with_torch_alone(module):
     done = with_torch_alone(f"import autograder.{module}")

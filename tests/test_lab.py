@@ -267,7 +267,7 @@ def test_is_there_a_screen():
 def test_open_lab_prints_an_address_that_answers(work, notebooks):
     """The real server, as `make lab` starts it, stopped as Ctrl+C stops it."""
     prepare(work, "ru", notebooks)
-    script = f"from pathlib import Path; from autograder.lab import open_lab; open_lab(Path({str(work)!r}), 'ru')"
+    script = f"from pathlib import Path; from autograder.lab import open_lab; exit(open_lab(Path({str(work)!r}), 'ru'))"
     env = {**os.environ, "CI": "true"}
     lab = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
@@ -282,15 +282,17 @@ def test_open_lab_prints_an_address_that_answers(work, notebooks):
             assert NAME in answer.read().decode()
     finally:
         lab.send_signal(2)
-        lab.wait(30)
+        stopped = lab.wait(30)
         lab.stdout.close()
+    assert stopped == 0
 
 
 def test_open_lab_writes_only_below_work(work, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", NotStarted)
     assert open_lab(work, "ru") == 3
     assert {str(p.relative_to(work)) for p in work.rglob("*.json")} == {
-        ".jupyter/labconfig/default_setting_overrides.json"
+        ".jupyter/labconfig/default_setting_overrides.json",
+        ".jupyter/labconfig/page_config.json",
     }
     started = NotStarted.last
     assert started["env"]["JUPYTER_CONFIG_PATH"].startswith(str(work))

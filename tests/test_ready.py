@@ -159,8 +159,17 @@ def test_missing_checks_and_cells_that_raise_are_named(save):
     below = "\n".join(table.below)
     assert table.title == "Before you hand in"
     assert f"Checks missing from the file: {', '.join(CORE[2:])}." in below
-    assert f"{CORE[1]}: ZeroDivisionError: division by zero" in below
+    assert f"`{CORE[1]}`: ZeroDivisionError: division by zero" in below
     assert rows(table)[CORE[1]] == ("not attempted", f"0/{EXERCISES[CORE[1]].points:g}")
+
+
+def test_an_answer_that_is_still_the_stub_is_named(save, released):
+    def blank(notebook):
+        find(notebook, f"answer-{CORE[1]}").source = find(released["ru"], f"answer-{CORE[1]}").source
+
+    table = rehearse(str(save("ru", keep=CORE[:2], edit=blank)))
+    assert table.title == "Прежде чем сдавать"
+    assert f"Пока нет ответа: {CORE[1]}." in table.below
 
 
 def test_of_duplicates_the_last_counts(save):
@@ -188,7 +197,7 @@ def test_an_endless_cell_is_interrupted(save, monkeypatch):
         find(notebook, f"answer-{CORE[0]}").source = "while True: pass"
 
     table = rehearse(str(save(keep=CORE[:2], edit=loop)))
-    assert f"{CORE[0]}: KeyboardInterrupt" in "\n".join(table.below)
+    assert f"`{CORE[0]}`: KeyboardInterrupt" in "\n".join(table.below)
     assert rows(table)[CORE[1]][0] == "passed"
 
 

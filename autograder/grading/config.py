@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 from nbgrader import preprocessors
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
 from ..authoring.notebooks import ClearSolutions, OneLanguage, settings
@@ -47,6 +49,11 @@ def configure(c: Config, course_id: str, language: str) -> None:
     c.Execute.timeout = SECONDS_PER_CELL
     c.Execute.interrupt_on_timeout = True
     c.Execute.shutdown_kernel = "immediate"  # a kernel has nothing to save, and waiting for it takes 0.6 s a notebook
+
+    # So that a warning in the log means something: neither the kernel's word on encryption between two processes of one
+    # machine nor SQLAlchemy's on nbgrader's own code tells an instructor anything about a submission.
+    c.Execute.extra_arguments = ["--IPKernelApp.log_level=ERROR"]
+    warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 
     c.GenerateFeedback.exporter_class = FeedbackExporter
     c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
