@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from . import exercises
 from .exercise import PUBLIC_SEED, Exercise
+from .explanations import explain
 from .language import LANGUAGES, MESSAGES, message
 
 if TYPE_CHECKING:
     from .verdict import Finding, Verdict
 
 _SIGNS = {"passed": "✓", "not yet": "✗", "not attempted": "○", "our error": "⚠"}
-_COLOURS = {"passed": "46,125,50", "not yet": "198,40,40", "not attempted": "117,117,117", "our error": "230,126,0"}
+# Between the tones for a light and for a dark page, readable on both.
+_COLOURS = {"passed": "56,142,60", "not yet": "224,58,54", "not attempted": "128,128,128", "our error": "230,126,0"}
 _ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
 
 
@@ -65,6 +67,7 @@ class Card:
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
         """Label and lines: what was called, with what, and what came back. Nothing about the inputs of hidden cases."""
         got = [self._say(note.id, **note.parameters) for note in finding.got]
+        got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
         if not finding.aspect:
             yield "", got
             return

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from .card import inline
 from .explanations import Explanation, explain
 from .language import LANGUAGES, message
 
@@ -32,7 +31,7 @@ def as_text(found: Explanation, language: str | None) -> str:
 def as_html(found: Explanation, language: str | None) -> str:
     """The same as escaped HTML."""
     shown = (
-        f'<div lang="{one}">{_code(says)} {_code(where)}</div>' for one, says, where in _sentences(found, language)
+        f'<div lang="{one}">{inline(says)} {inline(where)}</div>' for one, says, where in _sentences(found, language)
     )
     style = "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
     return f'<div style="{style}">{"".join(shown)}</div>'
@@ -42,10 +41,6 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
     where = message("errors.lesson", lesson=f"`{found.lesson}`")
     for one in [language] if language else LANGUAGES:
         yield one, found.says.read(one), where.read(one)
-
-
-def _code(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:

@@ -21,7 +21,7 @@ PATIENCE = 60.0
 
 
 def open_lab(work: Path, language: str) -> int:
-    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped. Returns its exit status, 0 after Ctrl+C.
+    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped. Returns its exit status (Ctrl+C: 0).
 
     Without a screen no browser is opened. The address is printed in any case.
     """

@@ -80,12 +80,13 @@ def _attend() -> None:
     remember_cells()
 
 
-def check(name: str) -> Verdict | Reply:
+def check(name: str = "") -> Verdict | Reply:
     """Check the answer to exercise `name`. The verdict is a card for you and a number for nbgrader. Never raises."""
     return _check(name, sys._getframe(1).f_globals)
 
 
 def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
+    _attend()
     try:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
@@ -124,7 +125,7 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, first))
 
 
-def hint(name: str, number: int | None = None) -> Reply:
+def hint(name: str = "", number: int | None = None) -> Reply:
     """The next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
     try:
         exercise = exercises.find(name, SESSION.lesson)
@@ -141,7 +142,7 @@ def hint(name: str, number: int | None = None) -> Reply:
     return Reply((title, says, after))
 
 
-def solution(name: str, *, give_up: bool = False) -> Reply:
+def solution(name: str = "", *, give_up: bool = False) -> Reply:
     """The solution of exercise `name` and other ways to write it: when its check has passed, or with give_up=True."""
     from .authoring.source import solutions
 

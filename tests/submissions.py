@@ -63,7 +63,7 @@ def all_of(lesson: Lesson) -> list[Submission]:
         Submission("blank-en", "en", {}),
         Submission("blank-ru", "ru", {}),
         *_mistakes(core, solved),
-        *_accidents(core, solved),
+        *_accidents(core, solved, tuple(name for name, _ in lesson.with_role("check"))),
     ]
 
 
@@ -92,7 +92,7 @@ def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
     return f"from autograder.exercises import load\n{exercise.asks} = {program}"
 
 
-def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
+def _accidents(core: dict[str, Exercise], solved: dict[str, str], order: tuple[str, ...]) -> Iterator[Submission]:
     """What happens to honest students: each in the first exercise that asks for a function."""
     functions = [exercise for exercise in core.values() if exercise.asks_for == "function"]
     exercise = functions[0]
@@ -127,6 +127,8 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     )
     yield answer("exits", inside("raise SystemExit"), "ru")
     yield answer("replaces-check", f"{right}\ncheck = print")
+    silenced = order[order.index(name) :]
+    yield answer("silences-checks", f"{right}\nimport autograder\nautograder.check = print", nothing_for=silenced)
     for language in ("en", "ru"):
         yield Submission(f"no-start-{language}", language, solved, edit=_delete_start)
     gone = f"check-{name}"
@@ -136,7 +138,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
 
 
 def _delete_start(notebook: NotebookNode) -> None:
-    notebook.cells = [cell for cell in notebook.cells if "from autograder import start" not in cell.source]
+    notebook.cells = [cell for cell in notebook.cells if "\nstart(" not in cell.source]
 
 
 def _delete(grade_id: str) -> Edit:
@@ -169,8 +171,7 @@ def expected_scores(submission: Submission, released: NotebookNode, lesson: Less
         role, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("-")
         if role == "check":
             if known[name].core:
-                nothing = name in submission.nothing_for or namespace.get("check") is print
-                scores[f"check-{name}"] = 0.0 if nothing else points(known[name], namespace)
+                scores[f"check-{name}"] = 0.0 if name in submission.nothing_for else points(known[name], namespace)
         elif not (role == "answer" and name in submission.nothing_for):
             _run(cell.source, namespace)
     for name, exercise in known.items():

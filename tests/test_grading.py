@@ -172,9 +172,17 @@ def test_the_whole_range_of_scores_occurs(graded: Course, gradebook: Gradebook) 
     total = {s.student: gradebook.find_submission(graded.name, s.student).score for s in graded.submissions}
     assert total["solved-en"] == total["solved-ru"] == total["no-start-en"] == total["no-start-ru"] == core
     assert total["blank-en"] == total["blank-ru"] == total["edited-check"] == 0
-    for student in ("warns", "warns-in-cell", "prints-10-mb", "prints-10-mb-in-cell", "loop-in-cell", "raises-in-cell"):
+    for student in (
+        "warns",
+        "warns-in-cell",
+        "prints-10-mb",
+        "prints-10-mb-in-cell",
+        "loop-in-cell",
+        "raises-in-cell",
+        "replaces-check",
+    ):
         assert total[student] == core, student
-    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check", "replaces-check"):
+    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check", "silences-checks"):
         assert 0 < total[student] < core, student
 
 

@@ -20,9 +20,7 @@ from ..authoring.source import BrokenSource
 from .config import put_interpreter_on_path
 
 _TEXTS = Path(__file__).parent / "templates" / "course"
-_RECORD = (
-    ".autograder.json"  # the course id, and hashes of files as we wrote them: one that differs is the instructor's
-)
+_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
 
 
 class NoCourse(BrokenSource):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from nbgrader.preprocessors import GetGrades
 from traitlets.config import Config
 
 from .. import exercises
+from ..card import inline
 from ..language import LANGUAGES, Text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -103,4 +102,4 @@ def title(grade_id: str, lesson: str, language: str) -> str:
         said = exercises.find(name, lesson or None).title.read(language)
     except exercises.Unknown:
         said = grade_id
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(said))
+    return inline(said)
