@@ -51,10 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    from .authoring.source import BrokenSource
+    from .authoring.source import Broken
     from .exercises import Unknown
 
-    return (BrokenSource, Unknown)
+    return (Broken, Unknown)
 
 
 def _lab(chosen: argparse.Namespace) -> int:

@@ -55,10 +55,14 @@ class WrongArguments(Exception):
 def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     """Run `exercise` on every case of `seed`. `answer` is what the learner called `exercise.asks`.
 
-    Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes.
+    Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes. After a case that
+    took too long the others are not tried: they count as too long as well.
     """
-    twice = zip(exercise.draw(seed), exercise.draw(seed))
-    return [_observe_case(exercise, answer, case, untouched) for case, untouched in twice]
+    runs: list[Run] = []
+    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+        too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched))
+    return runs
 
 
 def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case) -> Run:

@@ -280,3 +280,23 @@ def test_the_first_complete_table_is_remembered(language, ran):
     again = check(ran.solutions["predict_accumulation"], "predict_accumulation")
     assert again.state == "passed"
     assert re.search(r"\b4\b.*\b5\b", again.text(language).split("·")[-1])
+
+
+def test_a_file_beside_the_notebook_cannot_stand_in_for_our_exercises(language, tmp_path):
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "gradient_accumulation.py").write_text("raise SystemExit('taken over')")
+    os.chdir(tmp_path)
+    assert check(raises).state == "not yet"
+
+
+def test_after_one_endless_case_the_others_are_not_tried(language, exercises, monkeypatch):
+    tried = []
+
+    def endless(model, batches):
+        tried.append(1)
+        while True:
+            pass
+
+    monkeypatch.setattr(exercises[NAME], "seconds", 0.2)
+    assert check(endless).state == "not yet"
+    assert tried == [1]

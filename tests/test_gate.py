@@ -70,7 +70,19 @@ def test_the_gate_is_green_with_torch_alone():
 
 
 @pytest.mark.parametrize(
-    "module", ["exercise", "observation", "undisturbed", "probe", "judge", "verdict", "language", "measure", "notebook", "records"]
+    "module",
+    [
+        "exercise",
+        "observation",
+        "undisturbed",
+        "probe",
+        "judge",
+        "verdict",
+        "language",
+        "measure",
+        "notebook",
+        "records",
+    ],
 )
 def test_the_core_imports_with_torch_alone(module):
     done = with_torch_alone(f"import autograder.{module}")
@@ -205,3 +217,10 @@ def test_a_broken_source_names_file_and_line(tmp_path, old, new, says):
 def test_a_broken_module_names_file_and_line(tmp_path):
     with pytest.raises(BrokenSource, match=r"twice.py:2: the module cannot be imported: ModuleNotFoundError"):
         gate(tmp_path, exercises=EXERCISES.replace("autograder.exercise ", "autograder.exercize "))
+
+
+def test_a_private_lesson_cannot_take_the_name_of_one_of_ours(tmp_path):
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "20_gradient_accumulation.py").write_text(LESSON)
+    with pytest.raises(BrokenSource, match="rename yours and its module"):
+        private(tmp_path)

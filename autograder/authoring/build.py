@@ -86,7 +86,10 @@ COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
 
 
 def private(course: Path) -> Private:
-    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises."""
+    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises BrokenSource."""
+    for path in sorted((course / "lessons").glob("*.py")):
+        if (exercises.PACKAGED / f"{exercises.bare(path.stem)}.py").is_file():
+            raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")
     return Private(course / "lessons", course / "exercises", course / "source")
 
 

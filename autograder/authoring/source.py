@@ -28,7 +28,11 @@ _PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
 
 
-class BrokenSource(Exception):
+class Broken(Exception):
+    """Something an author or instructor has to mend; the text says what and how."""
+
+
+class BrokenSource(Broken):
     """A lesson source that cannot be built: which file, which line, what is wrong and what to do."""
 
     def __init__(self, path: Path, line: int, wrong: str) -> None:

@@ -39,8 +39,8 @@ _loaded_from: dict[Path, None] = {}  # folders that modules were loaded from by 
 
 
 def folders() -> list[Path]:
-    """The folders that hold exercise modules: a private one beside the notebook goes before the packaged one."""
-    places = dict.fromkeys([Path.cwd() / "exercises", *_loaded_from, PACKAGED])
+    """The folders that hold exercise modules. The course's own goes first: a file handed in cannot stand before it."""
+    places = dict.fromkeys([PACKAGED, Path.cwd() / "exercises", *_loaded_from])
     return [folder for folder in places if folder.is_dir()]
 
 

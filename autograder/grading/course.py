@@ -16,18 +16,15 @@ from nbgrader.api import Gradebook
 
 from ..authoring.build import COURSE, Collection
 from ..authoring.notebooks import source_notebook, to_text
-from ..authoring.source import BrokenSource
+from ..authoring.source import Broken
 from .config import put_interpreter_on_path
 
 _TEXTS = Path(__file__).parent / "templates" / "course"
 _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
 
 
-class NoCourse(BrokenSource):
+class NoCourse(Broken):
     """A course folder cannot be made: why, and what to do about it."""
-
-    def __init__(self, why: str) -> None:
-        Exception.__init__(self, why)
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
