@@ -11,6 +11,7 @@ import pytest
 from autograder.authoring.build import COURSE
 from autograder.authoring.run import Ran, run
 from autograder.exercise import Exercise
+from autograder.notebook import SESSION, Session
 
 LESSON = "gradient_accumulation"
 
@@ -21,6 +22,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("AUTOGRADER_HOME", str(home))
     return home
+
+
+@pytest.fixture(autouse=True)
+def own_session() -> None:
+    """Every test begins like a fresh kernel, before `start`."""
+    vars(SESSION).update(vars(Session()))
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,6 @@ NAME = "accumulate_uneven"
 
 @pytest.fixture(params=["en", "ru"])
 def language(request):
-    vars(SESSION).update(vars(Session()))
     notebook.start("03_gradient_accumulation", language=request.param)
     return request.param
 
@@ -214,7 +213,6 @@ def test_an_unknown_exercise_offers_the_nearest(language):
 
 
 def test_without_start_a_card_speaks_both_languages():
-    vars(SESSION).update(vars(Session()))
     page = check(right)._repr_html_()
     assert 'lang="en"' in page
     assert 'lang="ru"' in page

@@ -211,7 +211,7 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
 
 
 def test_feedback_is_in_the_language_of_the_notebook(graded: Course) -> None:
-    words = {"en": ("Feedback", "Points", "Total"), "ru": ("Отзыв о работе", "Баллы", "Всего")}
+    words = {"en": ("Feedback", "Points", "Total"), "ru": ("Комментарии к работе", "Баллы", "Всего")}
     for submission in graded.submissions:
         page = graded.feedback(submission.student)
         language = "en" if submission.student == "no-language" else submission.language

@@ -21,7 +21,7 @@ _FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader
 _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "css"
 
 WORDS = {
-    "feedback": Text("Feedback", "Отзыв о работе"),
+    "feedback": Text("Feedback", "Комментарии к работе"),
     "question": Text("Question", "Задание"),
     "points": Text("Points", "Баллы"),
     "total": Text("Total", "Всего"),

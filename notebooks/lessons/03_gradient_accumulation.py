@@ -336,14 +336,14 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# Mend this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start.
-# %% [markdown] tags=["ru"] of="ac75f1df"
+# Mend this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="3c7ede71"
 # В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, и это похоже на подтверждение.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`.
+# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
 # %% answer="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
