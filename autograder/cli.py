@@ -27,10 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
     build.add_argument("lessons", nargs="*", metavar="LESSON")
-    build.add_argument(
-        "--check", action="store_true", help="write nothing; fail when a file is not what its source gives"
-    )
-    build.add_argument("--accept", action="store_true", help="the Russian texts match the English ones again")
+    how = build.add_mutually_exclusive_group()
+    how.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
+    how.add_argument("--accept", action="store_true", help="the Russian of LESSON matches the English again")
     build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
     verify = commands.add_parser("verify", help="put every exercise through the gate")
@@ -43,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
 
     chosen = parser.parse_args(arguments)
+    if chosen.command == "build" and chosen.accept and not chosen.lessons:
+        parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
     try:
         return int(globals()[f"_{chosen.command}"](chosen))
     except _expected() as error:
@@ -58,9 +59,13 @@ def _expected() -> tuple[type[Exception], ...]:
 
 
 def _lab(chosen: argparse.Namespace) -> int:
+    from .authoring.source import Broken
     from .lab import open_lab, prepare
 
-    prepare(chosen.work, chosen.language)
+    try:
+        prepare(chosen.work, chosen.language)
+    except OSError as error:
+        raise Broken(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
     return 0 if chosen.prepare else open_lab(chosen.work, chosen.language)
 
 

@@ -74,7 +74,7 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdic
         return unobserved(exercise, "not attempted", Note("absent.given", {}))
 
     right = {aspect.name: _right(exercise, aspect, runs, expected.solution) for aspect in exercise.aspects}
-    failing = next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
+    failing = _first_failing(exercise, runs, expected.solution)
     if failing is None:
         return _verdict(exercise, "passed", right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
@@ -99,6 +99,12 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
 def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
     """A verdict on an answer that was not run."""
     return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
+
+
+def _first_failing(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> Aspect | None:
+    """The first aspect that is wrong although those that it waits for are right."""
+    right = {aspect.name: _right(exercise, aspect, runs, solution) for aspect in exercise.aspects}
+    return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
 
 
 def _right(exercise: Exercise, aspect: Aspect, runs: Sequence[Run], solution: Sequence[Run]) -> bool:
@@ -146,7 +152,7 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
 
 
 def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
-    """The mistake whose program shows the same in the failing aspect on every case; other keys break ties.
+    """The mistake that fails in the same aspect first and shows the same in it on every case; other keys break ties.
 
     A budget or a bool that fails could come of anything: there the evidence has to agree as well.
     """
@@ -154,6 +160,8 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
         return _recognise_table(exercise, runs, expected)
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():
+        if _first_failing(exercise, theirs, expected.solution) != failing:
+            continue
         if not all(_same(exercise, failing.name, run, other) for run, other in zip(runs, theirs)):
             continue
         keys = {key for run in theirs for key in run.values} - {failing.name}

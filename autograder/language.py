@@ -73,11 +73,9 @@ MESSAGES: dict[str, Text] = {
         "{what}{count} of {total} entries differ, the first at {index}, where {got} came back",
         "{what}отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
     ),
-    "differs.kind": Text(
-        "{what}{got} came back, where {expected} should be", "{what}получено {got}, а нужно {expected}"
-    ),
-    "differs.value": Text("{what}{got} came back", "{what}получено {got}"),
-    "differs.length": Text("{what}{got} items came back, not {expected}", "{what}элементов {got}, а не {expected}"),
+    "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
+    "differs.value": Text("{what}{got}", "{what}{got}"),
+    "differs.length": Text("{what}{got} items, not {expected}", "{what}элементов {got}, а не {expected}"),
     "differs.keys": Text("{what}the entries are {got}", "{what}получены записи {got}"),
     "differs.table": Text(
         "not so: {entries} ({wrong} of {total} entries)", "не так: {entries} (записей: {wrong} из {total})"
@@ -97,8 +95,9 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- there is nothing to judge yet --------------------------------------------------------------------------
     "absent.name": Text(
-        "There is no `{name}` yet. Run the cell that defines it, then this one.",
-        "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту.",
+        "There is no `{name}` yet. Run the cell that defines it, then this one. If it shows an error, mend that first.",
+        "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту. Если в той ячейке ошибка, "
+        "сначала исправьте её.",
     ),
     "absent.kind": Text(
         "`{name}` should be {expected}; here it is {got}.", "`{name}` — это {got}, а должно быть: {expected}."
@@ -155,8 +154,8 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
-        "{title}: {count} exercises with a check; those of the core give {points} points. Shift+Enter on a check shows a card.",
-        "{title}: упражнений с проверкой {count}; основные дают баллов: {points}. Shift+Enter в ячейке проверки покажет карточку.",
+        "{title}. Exercises with a check: {count}; points for those of the core: {points}. Shift+Enter on a check shows a card.",
+        "{title}. Упражнений с проверкой: {count}; баллов за основные: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
     "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
     "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
@@ -283,6 +282,7 @@ MESSAGES: dict[str, Text] = {
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.class": Text("a class", "класс"),
+    "kind.tensor": Text("a tensor", "тензор"),
     "kind.dict": Text("a dict", "словарь (dict)"),
 }
 

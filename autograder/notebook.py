@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -96,7 +97,8 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
     SESSION.last[name] = verdict
     record(verdict)
     if being_graded() == "validate" and verdict.state != "passed":
-        print(verdict, file=sys.stderr)  # the one thing that nbgrader's Validate shows
+        lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
+        print(*lines, sep="\n", file=sys.stderr)  # the one thing that nbgrader's Validate shows, cut at 90 columns
     return verdict
 
 

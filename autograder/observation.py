@@ -94,7 +94,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
         return Difference("differs.budget", {"what": _at(what), "used": got.used, "limit": expected.limit})
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):
-            return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "a tensor"})
+            return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "kind.tensor"})
         return _compare_tensors(expected, got, what, rtol)
     if isinstance(expected, (list, dict)):
         if type(got) is not type(expected):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,7 +142,8 @@ def _one_line(error: BaseException) -> str:
         said = str(error)
     except Exception:  # an exception class of the answer may be broken, too
         said = ""
-    return f"{type(error).__name__}: {' '.join(said.split())[:SHOWN]}"
+    short = textwrap.shorten(said, SHOWN, placeholder=" …")
+    return f"{type(error).__name__}: {short}"
 
 
 def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:

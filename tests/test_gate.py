@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.build import private
+from autograder.authoring.build import accept, private
 from autograder.authoring.gate import verify
 from autograder.authoring.source import BrokenSource
 
@@ -141,6 +141,7 @@ def gate(folder: Path, lesson: str = LESSON, exercises: str = EXERCISES) -> list
     (folder / "lessons" / "20_twice.py").write_text(lesson)
     (folder / "exercises" / "twice.py").write_text(exercises)
     collection = private(folder)
+    accept(collection.read(["twice"])[0])
     (read,) = collection.read(["twice"])
     reports, whole = verify(read, collection.exercises(read))
     return [*whole, *(problem for report in reports for problem in report.problems)]
@@ -206,6 +207,8 @@ def test_two_mistakes_that_look_alike_do_not_pass(tmp_path):
         ),
         ('answer="double"', 'answer="dubble"', r":5: no exercise is called dubble; its module has double"),
         ('answer="double"', "answer=double", r":5: cannot read `answer=double` in the header"),
+        ('answer="double"', 'anwser="double"', r":5: a cell has no attribute anwser; it may have alternative, answer"),
+        ("    ### END SOLUTION\n", "", r":5: every `### BEGIN SOLUTION` needs its `### END SOLUTION`"),
         ("# # Дважды", "Дважды", r":4: a line of a markdown cell starts with `# `"),
     ],
 )

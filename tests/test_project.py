@@ -7,7 +7,9 @@ import sys
 import tomllib
 from pathlib import Path
 
+import nbformat
 import yaml
+from nbclient import NotebookClient
 
 from autograder.authoring.source import REPOSITORY
 from autograder.cli import main
@@ -28,15 +30,19 @@ def test_an_exercise_added_as_readme_says_passes_the_gate(tmp_path, capsys):
     heading = '# %% [markdown] tags=["en"]\n# # Twice\n# %% [markdown] tags=["ru"]\n# # Дважды\n'
     for folder, name, text in [
         ("exercises", "twofold.py", imports + block_after("an exercise")),
-        ("lessons", "20_twofold.py", heading + "# %%\nfrom autograder import check\n" + block_after("its cells")),
+        ("lessons", "20_twofold.py", heading + block_after("its cells")),
     ]:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_text(text, encoding="utf-8")
     course = ["--course", str(tmp_path)]
-    assert main(["build", "--accept", *course]) == 0
+    assert main(["build", "--accept", "twofold", *course]) == 0
     assert main(["verify", *course]) == 0, capsys.readouterr().err
     assert "✓ twice: passed, 1/1 mistakes, 3 alternatives" in capsys.readouterr().out
-    assert (tmp_path / "source" / "20_twofold" / "20_twofold.ipynb").is_file()
+    notebook = nbformat.read(tmp_path / "source" / "20_twofold" / "20_twofold.ipynb", as_version=4)
+    NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path / "source" / "20_twofold")}}).execute()
+    graded = notebook.cells[-1]
+    assert graded.metadata.nbgrader.points == 1
+    assert graded.outputs[0]["data"]["text/plain"] == "1"
 
 
 def test_both_readmes_have_the_same_commands():

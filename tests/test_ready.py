@@ -10,7 +10,7 @@ from jupyter_client.manager import start_new_kernel
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
-from autograder.notebook import SESSION, Reply, Session
+from autograder.notebook import SESSION, Reply
 from autograder.rehearsal import rehearse
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
@@ -25,9 +25,7 @@ def released():
 
 
 @pytest.fixture(autouse=True)
-def own_session(monkeypatch):
-    monkeypatch.setattr("autograder.rehearsal.SESSION", Session())
-    monkeypatch.setattr("autograder.notebook.SESSION", Session())
+def no_notebook(monkeypatch):
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
 
 

@@ -15,7 +15,7 @@ from ..language import LANGUAGES
 from ..observation import AtMost, compare
 from ..probe import decode_run
 from .run import run
-from .source import SOURCES, BrokenSource, Lesson, digest, read
+from .source import SOURCES, Broken, BrokenSource, Lesson, digest, read
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,9 @@ COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
 
 
 def private(course: Path) -> Private:
-    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises BrokenSource."""
+    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises Broken."""
+    if not (course / "lessons").is_dir():
+        raise Broken(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
     for path in sorted((course / "lessons").glob("*.py")):
         if (exercises.PACKAGED / f"{exercises.bare(path.stem)}.py").is_file():
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")

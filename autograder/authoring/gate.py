@@ -19,7 +19,7 @@ from ..judge import Expected, as_answer, expect, judge, screen
 from ..language import LANGUAGES, Text
 from ..probe import observe
 from ..verdict import Verdict
-from .lint import banned_words
+from .lint import banned_words, problems
 from .run import Ran, run
 from .source import Lesson
 
@@ -58,6 +58,7 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
     report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
     report.problems += _texts(exercise)
     if exercise.name not in ran.solutions:
+        report.solution = "missing"
         report.problems.append("the lesson has no answer cell for it")
         return report
     solution, given = ran.solutions[exercise.name], ran.given.get(exercise.name)
@@ -135,6 +136,7 @@ def _texts(exercise: Exercise) -> Iterator[str]:
 
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
+    yield from (f"line {line}: {complaint}" for line, complaint in problems(lesson))
     for name in exercises:
         if not lesson.of("check", name):
             yield f"{name} has no check cell in the lesson"

@@ -69,10 +69,8 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
             only += [f"only in Russian: {', '.join(map(repr, b - a))}"] if b - a else []
             yield russian.line, f"the twins differ in {name}; {'; '.join(only)}"
     if russian.metadata.get("of") != digest(english.source):
-        yield (
-            russian.line,
-            "the English text has changed: bring the Russian up to date, then `autograder build --accept`",
-        )
+        known = "has changed: bring the Russian up to date" if "of" in russian.metadata else "is new: write the Russian"
+        yield russian.line, f"the English text {known}, then say so with `autograder build --accept LESSON`"
     yield from ((russian.line, complaint) for complaint in banned_words(russian.source))
 
 

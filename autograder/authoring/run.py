@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
-import linecache
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,11 +61,10 @@ def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], 
 
 
 def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
-    file = f"{lesson.path}:{cell.line}"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    lines_before = "\n" * cell.line  # so that errors name the line of the file
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(ast.parse(source, file), file, "exec"), namespace)
+            exec(compile(lines_before + source, str(lesson.path), "exec"), namespace)
     except Exception as error:
         what = "fact does not hold" if cell.is_fact else "cell raises an error"
         detail = f"{type(error).__name__}: {error}".rstrip(": ")

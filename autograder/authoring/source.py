@@ -21,6 +21,7 @@ from ..exercises import bare
 REPOSITORY = Path(__file__).parents[2]
 SOURCES = REPOSITORY / "notebooks" / "lessons"
 ROLES = ("answer", "given", "alternative", "check", "written")
+KEYS = {*ROLES, "tags", "of", "reading", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
@@ -113,7 +114,8 @@ def read(path: Path) -> Lesson:
 def _cell(path: Path, lines: list[str], line: int) -> Cell:
     header = _HEADER.match(lines[0])
     assert header is not None
-    metadata, at, text = {}, 0, header["metadata"].strip()
+    metadata: dict[str, Any] = {}
+    at, text = 0, header["metadata"].strip()
     while at < len(text):
         pair = _PAIR.match(text, at)
         if pair is None:
@@ -123,6 +125,9 @@ def _cell(path: Path, lines: list[str], line: int) -> Cell:
         except json.JSONDecodeError:
             raise BrokenSource(path, line, f"`{pair['value']}` is not JSON: quote it with double quotes") from None
         at = pair.end()
+    unknown = ", ".join(key for key in metadata if key not in KEYS)
+    if unknown:
+        raise BrokenSource(path, line, f"a cell has no attribute {unknown}; it may have {', '.join(sorted(KEYS))}")
     body = lines[1:]
     if header["markdown"]:
         stray = next((i for i, each in enumerate(body) if each and not each.startswith("#")), None)
@@ -130,6 +135,8 @@ def _cell(path: Path, lines: list[str], line: int) -> Cell:
             raise BrokenSource(path, line + 1 + stray, "a line of a markdown cell starts with `# `")
         body = [each.removeprefix("#").removeprefix(" ") for each in body]
     source = "\n".join(body).strip("\n")
+    if source.count("### BEGIN SOLUTION") != source.count("### END SOLUTION"):
+        raise BrokenSource(path, line, "every `### BEGIN SOLUTION` needs its `### END SOLUTION` on a line of its own")
     return Cell("markdown" if header["markdown"] else "code", source, metadata, line)
 
 

@@ -25,7 +25,7 @@ class Unknown(LookupError):
     """There is no lesson or exercise of that name; `says` tells a learner so and offers the nearest names."""
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
-        names = difflib.get_close_matches(name, known, n=3, cutoff=0.4) if name else known[:6]
+        names = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:6]
         quoted = ", ".join(f"`{n}`" for n in names)
         nearest = message("unknown.nearest", names=quoted) if names else Text("", "")
         self.says = Text(

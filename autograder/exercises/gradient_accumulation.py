@@ -45,6 +45,11 @@ def micro_batches(rng: torch.Generator, *sizes: int, features: int = 3) -> Batch
     return [(uniform(rng, n, features), 3 * uniform(rng, n, 1)) for n in sizes]
 
 
+def entries(table: dict[str, object]) -> dict[str, object]:
+    """A table of predictions; a tensor of one number stands for the number."""
+    return {k: v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for k, v in table.items()}
+
+
 def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torch.optim.SGD:
     """Plain gradient descent on `model`, with clean gradients."""
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
@@ -84,7 +89,7 @@ def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torc
     ],
 )
 def predict_accumulation(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": answer.predict_accumulation}
+    return {"table": entries(answer.predict_accumulation)}
 
 
 @predict_accumulation.mistake(
@@ -164,7 +169,7 @@ accumulate_equal = exercise(
             "gradient",
             2,
             en="`.grad` equals the gradient of the mean loss over all samples, whatever it held before.",
-            ru="`.grad` равен градиенту средней по всем примерам функции потерь, что бы там ни лежало раньше.",
+            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, что бы там ни лежало раньше.",
         ),
         ONE_BACKWARD_EACH,
     ],
@@ -385,6 +390,23 @@ def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumul
 
 
 @fix_zero_inside.mistake(
+    en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
+    "but until then every graph of the window stays in memory.",
+    ru="Похоже, что потери окна складываются и проходят один общий обратный проход. Веса верны, "
+    "но до этого все графы окна остаются в памяти.",
+)
+def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            total.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            total = 0.0
+
+
+@fix_zero_inside.mistake(
     en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
     ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
 )
@@ -419,7 +441,7 @@ accumulate_uneven = exercise(
             "gradient",
             3,
             en="`.grad` equals the gradient of the mean loss over all samples, also when sizes differ.",
-            ru="`.grad` равен градиенту средней по всем примерам функции потерь и при разных размерах.",
+            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, и при разных размерах.",
         ),
         ONE_BACKWARD_EACH,
     ],
@@ -544,11 +566,16 @@ def sums_weighted_losses(model: torch.nn.Module, batches: Batches) -> None:
     ],
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
-    with batch_sizes(case.model) as sizes, weights_after_steps(case.optimizer) as weights:
+    with (
+        counting_backward_runs() as runs,
+        batch_sizes(case.model) as sizes,
+        weights_after_steps(case.optimizer) as weights,
+    ):
         mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
     return {
         "weights": weights,
         "mean_loss": mean_loss,
+        "backward_runs": runs.times,
         "sizes": sizes,
         "live_bytes": _memory_of_a_window(answer.train_epoch),
     }
@@ -590,6 +617,16 @@ def _epoch(model: Any, optimizer: Any, batches: Batches, k: int, share: Callable
             total += loss.item() * len(x)
         optimizer.step()
     return total / _samples(batches)
+
+
+def _clearing(model: torch.nn.Module) -> Callable[[Tensor], Tensor]:
+    """`model`, called after a `zero_grad()`."""
+
+    def call(x: Tensor) -> Tensor:
+        model.zero_grad()
+        return model(x)  # type: ignore[no-any-return]
+
+    return call
 
 
 def _joined(batches: Batches, k: int) -> Batches:
@@ -651,6 +688,14 @@ def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_ste
 def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     optimizer.zero_grad = lambda: None
     return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if gradients are zeroed for every micro-batch: the last one of a window is all that the step sees.",
+    ru="Похоже, что градиенты обнуляются для каждого микробатча: шаг видит только последний микробатч окна.",
+)
+def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(_clearing(model), optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
 
 
 @train_epoch.mistake(
@@ -741,8 +786,8 @@ fix_backward_last.cases(_windows)
 
 
 @fix_backward_last.mistake(
-    en="It looks as if gradients are cleared before each micro-batch: the last one of a window is all that the step sees.",
-    ru="Похоже, что градиенты обнуляются перед каждым микробатчем: шаг видит только последний микробатч окна.",
+    en="It looks as if gradients are cleared inside a window, before its last micro-batch: that one is all the step sees.",
+    ru="Похоже, что градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
 )
 def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -752,24 +797,13 @@ def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation
             optimizer.step()
 
 
-@fix_backward_last.mistake(
-    en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
-    "but until then every graph of the window stays in memory.",
-    ru="Похоже, что потери окна складываются и проходят один общий обратный проход. Веса верны, "
-    "но до этого все графы окна остаются в памяти.",
-)
-def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
-    total: Any = 0.0
-    for i, (x, y) in enumerate(batches):
-        total = total + mse_loss(model(x), y) / accumulation_steps
-        if (i + 1) % accumulation_steps == 0:
-            total.backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            total = 0.0
-
-
-for _name in ("trains_on_joined_windows", "loses_the_scale", "leaks_into_the_next_window", "steps_every_time"):
+for _name in (
+    "one_backward_for_the_sum",
+    "trains_on_joined_windows",
+    "loses_the_scale",
+    "leaks_into_the_next_window",
+    "steps_every_time",
+):
     _shared = fix_zero_inside.mistakes[_name]
     fix_backward_last.mistake(*_shared.says)(_shared.program)
 
@@ -826,7 +860,7 @@ def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumula
     ],
 )
 def predict_zero_grad(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": answer.predict_zero_grad}
+    return {"table": entries(answer.predict_zero_grad)}
 
 
 @predict_zero_grad.mistake(
@@ -951,8 +985,8 @@ def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) ->
 
 
 @clip_once.mistake(
-    en="It looks as if the step uses the gradient as it was before clipping: it comes too late, or not at all.",
-    ru="Похоже, что шаг использует градиент до отсечения: оно стоит слишком поздно или его нет.",
+    en="It looks as if the step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
+    ru="Похоже, что шаг использует неотсечённый градиент: отсечение стоит слишком рано, слишком поздно или его нет.",
 )
 def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     _window(model, optimizer, batches)
@@ -978,6 +1012,16 @@ def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm:
     _window(model, optimizer, batches)
     for parameter in model.parameters():
         torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(_clearing(model), optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
 
 
@@ -1147,8 +1191,8 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `update()` runs for every micro-batch. The scale must stay the same within a window.",
-    ru="Похоже, что `update()` вызывается для каждого микробатча. Внутри окна масштаб должен оставаться одним и тем же.",
+    en="It looks as if `update()` runs more than once, perhaps for every micro-batch. Within a window the scale must stay.",
+    ru="Похоже, что `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб не меняют.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -1261,6 +1305,17 @@ def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
 def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
     for x, y in batches:
+        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        model.zero_grad()
         (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
 
 
@@ -1578,8 +1633,8 @@ def refuses_everything(accumulate: Callable[..., None]) -> bool:
 
 
 @is_right.mistake(
-    en="It looks as if all micro-batches of the test have the same size: the weight 1/K is right there.",
-    ru="Похоже, что все микробатчи в тесте одного размера: для них вес 1/K верен.",
+    en="It looks as if all micro-batches of the test count alike, say because they have one size: 1/K is right there.",
+    ru="Похоже, что все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
 )
 def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
     return _agrees(accumulate, (2, 2))

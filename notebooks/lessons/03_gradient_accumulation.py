@@ -38,13 +38,13 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 
 # %% [markdown] tags=["en"]
-# ## `.grad` is added to
+# ## `backward()` adds to `.grad`
 #
-# One weight $w = 1$, one sample $x$, the target $2x$, the loss $(2x - wx)^2$. Its derivative by $w$ is $-2x^2(2 - w)$: for $x = 4$ that is $-32$, for $x = 2$ it is $-8$.
+# One weight $w = 1$, one sample $x$, the target $2x$, the loss $(2x - wx)^2$. Its derivative with respect to $w$ is $-2x^2(2 - w)$: for $x = 4$ that is $-32$, for $x = 2$ it is $-8$.
 #
 # What happens when `backward()` runs for both, one after the other, and nothing is done in between? The function below does it. Read it; do not run it yet.
-# %% [markdown] tags=["ru"] of="043855a4"
-# ## К `.grad` прибавляется
+# %% [markdown] tags=["ru"] of="526a0b1b"
+# ## `backward()` прибавляет к `.grad`
 #
 # Один вес $w = 1$, один пример $x$, правильный ответ $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
 #
@@ -121,8 +121,8 @@ two_backward_passes()
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #
-# A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the gradients $-32$ and $-8$; their sum, $-40$, is twice too large. So each loss is divided by the number of micro-batches $K$ before it goes backward.
-# %% [markdown] tags=["ru"] of="7846359b"
+# A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the gradients $-32$ and $-8$; their sum, $-40$, is twice as large as it should be. So each loss is divided by the number of micro-batches $K$ before it goes backward.
+# %% [markdown] tags=["ru"] of="f554fe2f"
 # ## Среднее по большому батчу, по частям
 #
 # Функция потерь обычно *усредняет* по своему батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
@@ -157,7 +157,7 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 #
 # У `model` один параметр, `model.weight`. `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`.
 #
-# Оставьте в `model.weight.grad` градиент средней по всем примерам функции потерь. В `.grad` может лежать что-то прежнее: оно не должно остаться. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
+# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. В `.grad` может лежать что-то прежнее: оно не должно остаться. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
 # %% answer="accumulate_equal"
 def accumulate_equal(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -253,8 +253,8 @@ assert train(on_big_batches) == [3.0, 2.0]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Mend the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="fcc14843"
+# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="f7a0d3ba"
 # ### Упражнение `fix_zero_inside`: W идёт от 1.4 к 1.46
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
@@ -336,8 +336,8 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# Mend this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="3c7ede71"
+# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
+# %% [markdown] tags=["ru"] of="d79653d0"
 # В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, и это похоже на подтверждение.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
@@ -427,8 +427,8 @@ assert train(fix_backward_last) == [3.0, 2.0]
 #
 # **Критерии.** 1 балл: в обоих случаях до шага доходит только градиент последнего микробатча окна, делённый на K; первая ячейка выбрасывает остальные градиенты, вторая их не вычисляет. 1 балл: сравнить с тем, где такой ошибки быть не может, — с одним обратным проходом по склеенному батчу, а не с другим циклом. Различить ячейки можно и по числу обратных проходов (два против одного за окно).
 # %% [markdown] tags=["en"]
-# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A formula in a print is no check of the code beside it.
-# %% [markdown] tags=["ru"] of="0a131bd6"
+# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it.
+# %% [markdown] tags=["ru"] of="7c1835aa"
 # В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней.
 # %% tags=["fact"]
 assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
@@ -476,7 +476,7 @@ assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
 # ### Упражнение `accumulate_uneven`: микробатчи разного размера
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Условия те же, что в `accumulate_equal`, но в разных `x` из `batches` разное число строк: оставьте в `model.weight.grad` градиент средней по всем примерам функции потерь, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
+# Условия те же, что в `accumulate_equal`, но в разных `x` из `batches` разное число строк: оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
 # %% answer="accumulate_uneven"
 def accumulate_uneven(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -562,7 +562,7 @@ check("accumulate_uneven")
 # 1. внутри окна все микробатчи имеют одинаковый вес, каков бы ни был их размер;
 # 2. последнее, неполное окно остаётся без шага. При трёх микробатчах и $K = 2$ третий градиент остаётся в `.grad` и просачивается в следующую эпоху. Шага после цикла недостаточно: потери этого окна всё равно разделены на 2.
 #
-# Если в микробатче один пример, $x = 4, 2, 3$, $K = 2$, скорость обучения 0.01, а вначале $w = 1$, то вес приходит в 1.2, когда хвост отброшен, в 1.272, когда шаг по нему сделан, но деление на 2 осталось, и в 1.344, когда среднее верно.
+# Если в каждом микробатче один пример, $x = 4, 2, 3$, $K = 2$, скорость обучения 0.01, а вначале $w = 1$, то вес приходит в 1.2, когда хвост отброшен, в 1.272, когда шаг по нему сделан, но деление на 2 осталось, и в 1.344, когда среднее верно.
 # %% tags=["fact"]
 def tail(step_on_it, divide_by):
     model = torch.nn.Linear(1, 1, bias=False)
@@ -836,7 +836,7 @@ except AttributeError as error:
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Одно окно: `batches` — микробатчи одного размера. Накопите градиент средней по всем примерам функции потерь, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Функция ничего не возвращает.
+# Одно окно: `batches` — микробатчи одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Функция ничего не возвращает.
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     """One step with the window's mean gradient, clipped to `max_norm`."""
@@ -900,7 +900,7 @@ check("clip_once")
 # | call | what it does |
 # |---|---|
 # | `scaler.scale(loss)` | the loss times the scale |
-# | `scaler.unscale_(optimizer)` | divides all `.grad` by the scale, in place; once between two calls of `scaler.update()` |
+# | `scaler.unscale_(optimizer)` | divides all `.grad` by the scale, in place; at most once between two calls of `scaler.update()` |
 # | `scaler.step(optimizer)` | unscales if that has not been done, then `optimizer.step()` |
 # | `scaler.update()` | may choose a new scale; ends the window |
 #
@@ -910,7 +910,7 @@ check("clip_once")
 # *complete · ●●● · 10 minutes · 3 points · extra*
 #
 # The contract of `clip_once`, with a `scaler`: the step must be the one you would make without a scale. It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`.
-# %% [markdown] tags=["ru"] of="a2b664ab"
+# %% [markdown] tags=["ru"] of="b94231b1"
 # ## Смешанная точность: сначала снять масштаб, потом отсекать
 #
 # При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Пока не вызван `unscale_`, `.grad` в 65536 раз длиннее настоящего, и сравнение с `max_norm` ничего не значит. Нам понадобятся четыре метода объекта `scaler`:
@@ -991,9 +991,9 @@ check("unscale_then_clip")
 # %% [markdown] tags=["en"]
 # ## Means over tokens
 #
-# In a language model the size that counts is not the number of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`.
+# In a language model what counts is the number of tokens, not of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`.
 #
-# Two sequences of two tokens, two classes, all logits 0; the targets are 0, 0 and 1, padding. The first sequence has 2 valid tokens, the second 1. Look at the gradient by the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
+# Two sequences of two tokens, two classes, all logits 0; the targets are 0, 0 and 1, padding. The first sequence has 2 valid tokens, the second 1. Look at the gradient with respect to the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
 #
 # ### Extra exercise `token_mean`: means over tokens
 # *complete · ●●● · 10 minutes · 2 points · extra*
@@ -1001,7 +1001,7 @@ check("unscale_then_clip")
 # `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
 #
 # Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token.
-# %% [markdown] tags=["ru"] of="e5301d2f"
+# %% [markdown] tags=["ru"] of="10b0fc2f"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых цель не равна `-100`.
@@ -1167,7 +1167,7 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
 # %% [markdown] tags=["ru"] of="ce6cf89e"
-# `LayerNorm` нормирует каждый пример отдельно, поэтому для него накопление точно; для `BatchNorm` в режиме обучения — нет. Dropout — другой случай: при каждом вызове он выбирает новую маску, и даже большой батч не совпадает сам с собой.
+# `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат; с `BatchNorm` в режиме обучения — нет. Dropout — другой случай: при каждом вызове он выбирает новую маску, и даже большой батч не совпадает сам с собой.
 #
 # ## Напишите тест
 #
