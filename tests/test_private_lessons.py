@@ -95,7 +95,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     make_course(folder, None)
     (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
     (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
-    assert main(["build", "--accept", "--course", str(folder)]) == 0
+    assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
     (lesson,) = private(folder).read()
     submissions = [
         Submission(name, language, {} if answer is None else {"slope": answer})
