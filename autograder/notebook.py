@@ -14,8 +14,8 @@ from .card import inline
 from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
 from .language import LANGUAGES, Note, Text, message
+from .learner.records import being_graded, record, standings
 from .probe import observe
-from .records import being_graded, record, standings
 from .verdict import Verdict
 
 
@@ -74,8 +74,8 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
 
 def _attend() -> None:
     """In IPython: explain torch's errors from now on, and remember what is run in which cell."""
-    from .errors import explain_torch_errors
-    from .rehearsal import remember_cells
+    from .learner.errors import explain_torch_errors
+    from .learner.rehearsal import remember_cells
 
     explain_torch_errors()
     remember_cells()
@@ -221,6 +221,6 @@ def progress() -> Table | Reply:
 
 def ready(path: str | None = None) -> Table | Reply:
     """Run the saved notebook in a fresh process, list its points, and say what to mend before handing it in."""
-    from .rehearsal import rehearse
+    from .learner.rehearsal import rehearse
 
     return rehearse(path)

@@ -27,9 +27,8 @@ def chromium():
 @contextmanager
 def jupyterlab(work, language):
     """JupyterLab on `work`, started by `open_lab` with settings of nobody; gives its address."""
-    script = (
-        f"from pathlib import Path; from autograder.lab import open_lab; open_lab(Path({str(work)!r}), {language!r})"
-    )
+    opened = f"open_lab(Path({str(work)!r}), {language!r})"
+    script = f"from pathlib import Path; from autograder.learner.lab import open_lab; {opened}"
     nobody = work.parent / "nobody"
     env = {
         **os.environ,

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.language import message
-from autograder.workcopy import prepare
+from autograder.learner.workcopy import prepare
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)

@@ -81,7 +81,7 @@ def test_the_gate_is_green_with_torch_alone():
         "language",
         "measure",
         "notebook",
-        "records",
+        "learner.records",
     ],
 )
 def test_the_core_imports_with_torch_alone(module):

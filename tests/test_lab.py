@@ -12,8 +12,8 @@ from urllib.request import urlopen
 import pytest
 
 from autograder.authoring.build import COURSE
-from autograder.lab import has_screen, open_lab
-from autograder.workcopy import prepare
+from autograder.learner.lab import has_screen, open_lab
+from autograder.learner.workcopy import prepare
 
 NAME = "03_gradient_accumulation.ipynb"
 ANSWER = "answer-accumulate_uneven"
@@ -267,7 +267,8 @@ def test_is_there_a_screen():
 def test_open_lab_prints_an_address_that_answers(work, notebooks):
     """The real server, as `make lab` starts it, stopped as Ctrl+C stops it."""
     prepare(work, "ru", notebooks)
-    script = f"from pathlib import Path; from autograder.lab import open_lab; exit(open_lab(Path({str(work)!r}), 'ru'))"
+    opened = f"open_lab(Path({str(work)!r}), 'ru')"
+    script = f"from pathlib import Path; from autograder.learner.lab import open_lab; exit({opened})"
     env = {**os.environ, "CI": "true"}
     lab = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env

@@ -10,8 +10,8 @@ from jupyter_client.manager import start_new_kernel
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.learner.rehearsal import rehearse
 from autograder.notebook import SESSION, Reply
-from autograder.rehearsal import rehearse
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
@@ -189,7 +189,7 @@ def test_a_cell_that_ends_the_process(save):
 
 
 def test_an_endless_cell_is_interrupted(save, monkeypatch):
-    monkeypatch.setattr("autograder.rehearsal.CELL_SECONDS", 5)
+    monkeypatch.setattr("autograder.learner.rehearsal.CELL_SECONDS", 5)
 
     def loop(notebook):
         find(notebook, f"answer-{CORE[0]}").source = "while True: pass"

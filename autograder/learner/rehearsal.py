@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import exercises
-from .exercise import Exercise
-from .language import Text, message
-from .notebook import SESSION, Reply, Table
+from .. import exercises
+from ..exercise import Exercise
+from ..language import Text, message
+from ..notebook import SESSION, Reply, Table
+from ..verdict import MIME, Verdict
 from .records import being_graded
-from .verdict import MIME, Verdict
 from .workcopy import Unreadable, read_notebook
 
 CELL_SECONDS = 120  # then the cell is interrupted and the run goes on
@@ -121,7 +121,7 @@ def fresh_run(file: Path) -> FreshRun:
     if not known:
         return FreshRun([], {}, {}, False)
     print(message("ready.running", name=file.name).read(_language(metadata)))
-    command = [sys.executable, "-m", "autograder.fresh", str(file), str(CELL_SECONDS)]
+    command = [sys.executable, "-m", "autograder.learner.fresh", str(file), str(CELL_SECONDS)]
     ran = subprocess.run(command, capture_output=True, encoding="utf-8")
     if ran.returncode:
         raise Unreadable(next(iter(ran.stderr.strip().splitlines()[-1:]), ""))

@@ -1,4 +1,4 @@
-"""Run a notebook from top to bottom in a process of its own: `python -m autograder.fresh FILE SECONDS`.
+"""Run a notebook from top to bottom in a process of its own: `python -m autograder.learner.fresh FILE SECONDS`.
 
 Writes what came of it to stdout as JSON: the notebook with its outputs, and whether its process lived to the end.
 A program by itself, so that a live kernel is not disturbed by it and can stop it.

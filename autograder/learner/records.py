@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .verdict import Verdict
+from ..verdict import Verdict
 
 
 def folder() -> Path:

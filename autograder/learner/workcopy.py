@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .authoring.source import REPOSITORY
-from .language import LANGUAGES, Text, message
+from ..authoring.source import REPOSITORY
+from ..language import LANGUAGES, Text, message
 
 ANSWERS = ("answer-", "written-")
 STATE = ".autograder.json"

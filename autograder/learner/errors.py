@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .card import inline
-from .explanations import Explanation, explain
-from .language import LANGUAGES, message
+from ..card import inline
+from ..explanations import Explanation, explain
+from ..language import LANGUAGES, message
 
 KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError)
 
@@ -47,7 +47,7 @@ def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, 
     """IPython's handler of these exceptions: its usual traceback, then the explanation."""
     from IPython.display import display
 
-    from .notebook import SESSION
+    from ..notebook import SESSION
 
     shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
     found = explain(str(error))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from .language import message
+from ..language import message
 from .workcopy import prepare
 
 __all__ = ["open_lab", "prepare"]
