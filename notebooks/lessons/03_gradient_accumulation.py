@@ -427,9 +427,9 @@ assert train(fix_backward_last) == [3.0, 2.0]
 #
 # **Критерии.** 1 балл: в обоих случаях до шага доходит только градиент последнего микробатча окна, делённый на K; первая ячейка выбрасывает остальные градиенты, вторая их не вычисляет. 1 балл: сравнить с тем, где такой ошибки быть не может, — с одним обратным проходом по склеенному батчу, а не с другим циклом. Различить ячейки можно и по числу обратных проходов (два против одного за окно).
 # %% [markdown] tags=["en"]
-# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it.
-# %% [markdown] tags=["ru"] of="7c1835aa"
-# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней.
+# One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. And a comment there promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
+# %% [markdown] tags=["ru"] of="4148105b"
+# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней. А комментарий там обещает среднее по всему набору данных, то есть градиент $-15$; деление на $K$ даёт среднее по одному окну, $-20$.
 # %% tags=["fact"]
 assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
 assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
@@ -797,9 +797,9 @@ check("predict_zero_grad")
 # %%
 none_and_zero()
 # %% [markdown] tags=["en"]
-# `None` means "skip this parameter": neither momentum nor weight decay touches it. A zero is a gradient like any other: with momentum the velocity is still $0.9$ after the first step, so the weight moves on to $0.9 - 0.1 \cdot 0.9 = 0.81$. For plain descent there is no difference.
-# %% [markdown] tags=["ru"] of="65e70158"
-# `None` значит «пропустить этот параметр»: ни импульс, ни затухание весов его не тронут. Ноль — градиент не хуже других: с импульсом скорость после первого шага всё ещё $0.9$, и вес сдвигается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного спуска разницы нет.
+# `None` means "skip this parameter": neither momentum nor weight decay touches it. A zero is a gradient like any other: with momentum the velocity, 1 after the first step, goes on as $0.9 \cdot 1 = 0.9$, and the weight moves to $0.9 - 0.1 \cdot 0.9 = 0.81$. For plain descent there is no difference.
+# %% [markdown] tags=["ru"] of="c3d4cb46"
+# `None` значит «пропустить этот параметр»: ни импульс, ни затухание весов его не тронут. Ноль — градиент не хуже других: с импульсом скорость, равная 1 после первого шага, продолжает действовать как $0.9 \cdot 1 = 0.9$, и вес сдвигается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного спуска разницы нет.
 # %% tags=["fact"]
 assert predict_zero_grad == none_and_zero()
 w = torch.nn.Parameter(torch.tensor(1.0))
@@ -993,7 +993,7 @@ check("unscale_then_clip")
 #
 # In a language model what counts is the number of tokens, not of sequences. `cross_entropy(..., ignore_index=-100)` divides by the number of tokens whose target is not `-100`.
 #
-# Two sequences of two tokens, two classes, all logits 0; the targets are 0, 0 and 1, padding. The first sequence has 2 valid tokens, the second 1. Look at the gradient with respect to the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
+# Two sequences of two tokens, two classes, all logits 0; the targets are (0, 0) and (1, padding). The first sequence has 2 valid tokens, the second 1. Look at the gradient with respect to the first logit of each valid token: if both losses are halved, it is $-0.125, -0.125, 0.25$; for the mean over three tokens it is $-0.167, -0.167, 0.167$.
 #
 # ### Extra exercise `token_mean`: means over tokens
 # *complete · ●●● · 10 minutes · 2 points · extra*
@@ -1001,12 +1001,12 @@ check("unscale_then_clip")
 # `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
 #
 # Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token.
-# %% [markdown] tags=["ru"] of="10b0fc2f"
+# %% [markdown] tags=["ru"] of="26cbb5c3"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых цель не равна `-100`.
 #
-# Две последовательности по два токена, два класса, все логиты равны 0; цели — 0, 0 и 1, заполнитель. В первой последовательности 2 настоящих токена, во второй 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения потерь разделить пополам, он равен $-0.125, -0.125, 0.25$; для среднего по трём токенам — $-0.167, -0.167, 0.167$.
+# Две последовательности по два токена, два класса, все логиты равны 0; цели — (0, 0) и (1, заполнитель). В первой последовательности 2 настоящих токена, во второй 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения потерь разделить пополам, он равен $-0.125, -0.125, 0.25$; для среднего по трём токенам — $-0.167, -0.167, 0.167$.
 #
 # ### Дополнительное упражнение `token_mean`: среднее по токенам
 # *дописать · ●●● · 10 минут · 2 балла · дополнительно*
@@ -1233,11 +1233,11 @@ check("is_right")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# Everything above holds on CUDA: the gradients are the same up to rounding. What accumulation is for, peak memory, is measured there by the allocator. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="06c0e053"
+# The rules above are those of autograd, not of a device. What accumulation is for, peak memory, is measured there by the allocator. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="95acfe04"
 # ## На GPU
 #
-# Всё сказанное верно и для CUDA: градиенты те же с точностью до округления. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# Сказанное выше — правила autograd, а не устройства. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
 # %%
 if torch.cuda.is_available():
     net.cuda()
