@@ -121,6 +121,13 @@ class Card:
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
 
 
+def aside(inside: str) -> str:
+    """The frame of what is said to a learner beside cards: a reply, the explanation of an error. `inside` is HTML."""
+    return _div(
+        inside, "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
+    )
+
+
 def inline(text: str) -> str:
     """Escaped text with `code` spans. Nothing that came from an answer can become markup."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

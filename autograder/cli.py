@@ -60,7 +60,8 @@ def _expected() -> tuple[type[Exception], ...]:
 
 def _lab(chosen: argparse.Namespace) -> int:
     from .authoring.source import Broken
-    from .learner.lab import open_lab, prepare
+    from .learner.lab import open_lab
+    from .learner.workcopy import prepare
 
     try:
         prepare(chosen.work, chosen.language)

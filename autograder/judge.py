@@ -73,8 +73,8 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdic
     if expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, "not attempted", Note("absent.given", {}))
 
-    right = {aspect.name: _right(exercise, aspect, runs, expected.solution) for aspect in exercise.aspects}
-    failing = _first_failing(exercise, runs, expected.solution)
+    right = _right(exercise, runs, expected.solution)
+    failing = _first_failing(exercise, right)
     if failing is None:
         return _verdict(exercise, "passed", right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
@@ -101,16 +101,18 @@ def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
     return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
 
 
-def _first_failing(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> Aspect | None:
+def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
     """The first aspect that is wrong although those that it waits for are right."""
-    right = {aspect.name: _right(exercise, aspect, runs, solution) for aspect in exercise.aspects}
     return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
 
 
-def _right(exercise: Exercise, aspect: Aspect, runs: Sequence[Run], solution: Sequence[Run]) -> bool:
-    return len(runs) == len(solution) and all(
-        _difference(exercise, aspect.name, run, right) is None for run, right in zip(runs, solution)
-    )
+def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> dict[str, bool]:
+    """By aspect: is it right on every case?"""
+
+    def everywhere(name: str) -> bool:
+        return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
+
+    return {aspect.name: len(runs) == len(solution) and everywhere(aspect.name) for aspect in exercise.aspects}
 
 
 def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Difference | None:
@@ -160,9 +162,9 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
         return _recognise_table(exercise, runs, expected)
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():
-        if _first_failing(exercise, theirs, expected.solution) != failing:
-            continue
         if not all(_same(exercise, failing.name, run, other) for run, other in zip(runs, theirs)):
+            continue
+        if _first_failing(exercise, _right(exercise, theirs, expected.solution)) != failing:
             continue
         keys = {key for run in theirs for key in run.values} - {failing.name}
         agree = {k for k in keys if all(_same(exercise, k, run, other) for run, other in zip(runs, theirs))}

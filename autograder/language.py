@@ -66,9 +66,6 @@ MESSAGES: dict[str, Text] = {
     # -- what came back -----------------------------------------------------------------------------------------
     "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
     "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
-    "differs.device": Text(
-        "{what}a tensor on {got} came back, not on {expected}", "{what}тензор на {got}, а не на {expected}"
-    ),
     "differs.entry": Text(
         "{what}{count} of {total} entries differ, the first at {index}, where {got} came back",
         "{what}отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
@@ -175,11 +172,6 @@ MESSAGES: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("One way to write it", "Один из вариантов"),
-    "solution.alternative": Text("Another way", "Другой вариант"),
-    "reproduce.passed": Text(
-        "`{exercise}` has no failing case here; this is its first public case.",
-        "У `{exercise}` здесь нет непройденного примера; это первый открытый пример.",
-    ),
     "progress.title": Text("Progress", "Что сделано"),
     "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
     "progress.exercise": Text("exercise", "упражнение"),
@@ -277,11 +269,9 @@ MESSAGES: dict[str, Text] = {
         "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",
         "Новый процесс завершился до последней ячейки: его остановила ячейка или не хватило памяти?",
     ),
-    "errors.says": Text("What it means", "Что это значит"),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее — урок {lesson}."),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
-    "kind.class": Text("a class", "класс"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.dict": Text("a dict", "словарь (dict)"),
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import exercises
-from .card import inline
+from .card import aside, inline
 from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
 from .language import LANGUAGES, Note, Text, message
@@ -46,8 +46,7 @@ class Reply:
         return "\n\n".join(part if isinstance(part, str) else part.read(SESSION.language) for part in self.parts)
 
     def _repr_html_(self) -> str:
-        inside = "".join(self._paragraph(part) for part in self.parts)
-        return f'<div style="border-left:4px solid rgb(25,118,210);padding:.3em 1em;max-width:52em">{inside}</div>'
+        return aside("".join(self._paragraph(part) for part in self.parts))
 
     @staticmethod
     def _paragraph(part: Text | str) -> str:

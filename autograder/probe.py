@@ -123,27 +123,25 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": str(error)})
     if isinstance(error, TimeIsUp):
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
-    marked = isinstance(error, AnswerRaised) and error.__cause__ is not None
-    cause: BaseException = error.__cause__ if marked and error.__cause__ is not None else error
+    marked = error.__cause__ if isinstance(error, AnswerRaised) else None
+    cause = error if marked is None else marked
+    kind, said = type(cause).__name__, _said(cause)
     theirs = _learners_frame(cause.__traceback__, answer)
-    if not marked and theirs is None:
-        where = traceback.extract_tb(cause.__traceback__)[-1]
-        return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{_one_line(cause)}, {where.name}"})
+    if marked is None and theirs is None:
+        where = traceback.extract_tb(cause.__traceback__)[-1].name
+        return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
     line, code = theirs or (None, "")
     if isinstance(cause, (SystemExit, GeneratorExit)):
-        return Raised("answer", "raised.exit", {"type": type(cause).__name__}, line, code)
-    text = _one_line(cause)
-    kind, _, said = text.partition(": ")
+        return Raised("answer", "raised.exit", {"type": kind}, line, code)
     return Raised("answer", "raised.answer", {"type": kind, "message": said}, line, code)
 
 
-def _one_line(error: BaseException) -> str:
+def _said(error: BaseException) -> str:
+    """The text of an exception in one line that fits a card."""
     try:
-        said = str(error)
+        return textwrap.shorten(str(error), SHOWN, placeholder=" …")
     except Exception:  # an exception class of the answer may be broken, too
-        said = ""
-    short = textwrap.shorten(said, SHOWN, placeholder=" …")
-    return f"{type(error).__name__}: {short}"
+        return ""
 
 
 def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:

@@ -66,7 +66,7 @@ class Private(Collection):
     """An instructor's own lessons. `notebooks` is the course's `source/`; nbgrader makes students' notebooks from it.
 
     The exercise module and its key go beside the notebook, into `exercises/`: nbgrader hands them out with it, and
-    that is where a notebook looks for exercises first.
+    that is where a notebook looks for exercises that are not the course's own.
     """
 
     def files(self, lesson: Lesson) -> dict[Path, str]:

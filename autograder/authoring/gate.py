@@ -2,7 +2,7 @@
 
 For each exercise: the solution earns all points, the untouched stub is not attempted, every mistake is rejected and
 recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail, and
-every text exists in both languages with the same placeholders.
+every text exists in both languages with as many code spans.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import nbformat
@@ -13,7 +12,7 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..exercise import Exercise
 from ..language import LANGUAGES
-from .source import STUB, BrokenSource, Cell, Lesson
+from .source import STUB, BrokenSource, Cell, Lesson, digest
 
 TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
 
@@ -74,7 +73,7 @@ def _cell(
     lesson: Lesson, cell: Cell, index: int, exercises: dict[str, Exercise], given: dict[str, str]
 ) -> NotebookNode:
     metadata: dict[str, Any] = {"tags": [cell.language]} if cell.language else {}
-    cell_id = hashlib.sha256(f"{lesson.name}:{index}".encode()).hexdigest()[:12]
+    cell_id = digest(f"{lesson.name}:{index}", 12)
     if cell.role:
         role, name = cell.role
         cell_id = f"{role}-{name}"

@@ -150,9 +150,9 @@ def without_solution(source: str) -> str | None:
     return replaced.rstrip("\n") if count else None
 
 
-def digest(text: str) -> str:
-    """What `of` holds at a Russian cell: tells whether its English twin is still the text it was written for."""
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+def digest(text: str, digits: int = 8) -> str:
+    """A hash of a text, in hexadecimal digits. Eight are what `of` holds at a Russian cell, of its English twin."""
+    return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def solutions(exercise: Exercise) -> list[str]:

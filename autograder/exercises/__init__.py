@@ -57,11 +57,15 @@ def bare(lesson: str) -> str:
 
 def load(lesson: str) -> dict[str, Exercise]:
     """The exercises of a lesson by name, in the order of its module. Raises Unknown."""
-    name = bare(lesson)
-    for folder in folders():
-        if (folder / f"{name}.py").is_file():
-            return load_file(folder / f"{name}.py")
-    raise Unknown("lesson", lesson, lessons())
+    path = _path(lesson)
+    if path is None:
+        raise Unknown("lesson", lesson, lessons())
+    return load_file(path)
+
+
+def _path(lesson: str) -> Path | None:
+    """The module of a lesson."""
+    return next((path for folder in folders() if (path := folder / f"{bare(lesson)}.py").is_file()), None)
 
 
 @cache
@@ -99,9 +103,8 @@ def find(name: str, lesson: str | None = None) -> Exercise:
 
 def key_path(lesson: str) -> Path:
     """Where the built key of a lesson is, or would be."""
-    name = bare(lesson)
-    folder = next((f for f in folders() if (f / f"{name}.py").is_file()), PACKAGED)
-    return folder / "keys" / f"{name}.json"
+    module = _path(lesson) or PACKAGED / f"{bare(lesson)}.py"
+    return module.parent / "keys" / f"{module.stem}.json"
 
 
 def keys(lesson: str) -> dict[str, Any]:

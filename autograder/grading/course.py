@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from nbgrader.api import Gradebook
 
 from ..authoring.build import COURSE, Collection
 from ..authoring.notebooks import source_notebook, to_text
-from ..authoring.source import Broken
+from ..authoring.source import Broken, digest
 from .config import put_interpreter_on_path
 
 _TEXTS = Path(__file__).parent / "templates" / "course"
@@ -96,18 +95,14 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
-        if old is not None and old != text and ours.get(key) != _digest(old):
+        if old is not None and old != text and ours.get(key) != digest(old, 64):
             yield f"kept {path}, which you have changed; to get ours, move it away and run this again"
             continue
-        ours[key] = _digest(text)
+        ours[key] = digest(text, 64)
         if old != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             yield f"wrote {path}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _make_secret(path: Path) -> None:

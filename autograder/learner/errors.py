@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..card import inline
+from ..card import aside, inline
 from ..explanations import Explanation, explain
 from ..language import LANGUAGES, message
 
@@ -30,11 +30,12 @@ def as_text(found: Explanation, language: str | None) -> str:
 
 def as_html(found: Explanation, language: str | None) -> str:
     """The same as escaped HTML."""
-    shown = (
-        f'<div lang="{one}">{inline(says)} {inline(where)}</div>' for one, says, where in _sentences(found, language)
+    return aside(
+        "".join(
+            f'<div lang="{one}">{inline(says)} {inline(where)}</div>'
+            for one, says, where in _sentences(found, language)
+        )
     )
-    style = "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
-    return f'<div style="{style}">{"".join(shown)}</div>'
 
 
 def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, str, str]]:

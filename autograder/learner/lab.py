@@ -11,9 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..language import message
-from .workcopy import prepare
-
-__all__ = ["open_lab", "prepare"]
 
 LOCALES = {"en": "en", "ru": "ru_RU"}
 INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # nothing for a learner

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..authoring.source import REPOSITORY
+from ..authoring.source import REPOSITORY, digest
 from ..language import LANGUAGES, Text, message
 
 ANSWERS = ("answer-", "written-")
@@ -93,7 +93,7 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
     state[_key(target)] = {
         "lesson": version,
         "answers": {
-            grade_id: [_digest(_source(cell)), since.get(grade_id, 0)]
+            grade_id: [digest(_source(cell), 16), since.get(grade_id, 0)]
             for grade_id, cell in _answer_cells(notebook).items()
         },
     }
@@ -178,8 +178,8 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
     answers = {}
     for grade_id, cell in _answer_cells(notebook).items():
         source = _source(cell)
-        digest, since = remembered.get("answers", {}).get(grade_id, ("", 0))
-        changed = since if digest == _digest(source) else path.stat().st_mtime_ns
+        known, since = remembered.get("answers", {}).get(grade_id, ("", 0))
+        changed = since if known == digest(source, 16) else path.stat().st_mtime_ns
         stub = _source(stubs[grade_id]) if grade_id in stubs else None
         answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not _untouched(cell))
     return Copy(path, path.read_bytes(), notebook, answers)
@@ -255,7 +255,3 @@ def _load(path: Path) -> State:
 
 def _key(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
-
-
-def _digest(source: str) -> str:
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
