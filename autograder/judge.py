@@ -13,6 +13,9 @@ from .observation import AtMost, Difference, canonical, compare, describe
 from .probe import Run, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
 
+# What the stub raises. Torch raises NotImplementedError, too, for what a device cannot do, but says why.
+_STUB = {"type": "NotImplementedError", "message": ""}
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -68,7 +71,7 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdic
         if run.raised and run.raised.whose == "ours":
             finding = Finding(seed=expected.seed, case=index, got=(Note(run.raised.id, run.raised.parameters),))
             return _verdict(exercise, "our error", {}, finding, None, notes)
-    if any(run.raised and run.raised.parameters.get("type") == "NotImplementedError" for run in runs):
+    if any(run.raised and run.raised.parameters == _STUB for run in runs):
         return unobserved(exercise, "not attempted", Note("absent.stub", {}))
     if expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, "not attempted", Note("absent.given", {}))

@@ -125,6 +125,10 @@ def exits(model, batches):
     sys.exit(0)
 
 
+def asks_meta_for_numbers(model, batches):
+    torch.ones(2, device="meta").tolist()
+
+
 def takes_too_much(model, batches, optimizer):
     pass
 
@@ -149,6 +153,7 @@ def returns_an_endless_generator(model, batches):
         (gives_another_dtype, "not yet", "torch.float32"),
         (gives_another_device, "not yet", "meta"),
         (exits, "not yet", "SystemExit"),
+        (asks_meta_for_numbers, "not yet", "NotImplementedError: Cannot copy out of meta tensor"),
         (takes_too_much, "not yet", "optimizer"),
         (returns_an_endless_generator, "not yet", ".grad"),
         ("a word", "not yet", "a word"),
