@@ -122,6 +122,14 @@ def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | No
     return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
 
 
+EVERY_ENTRY = aspect(
+    "table",
+    1,
+    en="Every entry is what torch prints when the snippet runs.",
+    ru="Каждая запись совпадает с тем, что выведет torch, когда код выполнится.",
+)  # the one aspect of every table of predictions
+
+
 def exercise(
     *,
     title: Text,

@@ -7,7 +7,7 @@ judged in a run with measuring switched on.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +44,18 @@ def counting_backward_runs() -> Iterator[Count]:
         torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
 
+class CountedCalls:
+    """A function that counts how often it is called: a probe hands it out in place of the function itself."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.times = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.times += 1
+        return self.function(*args, **kwargs)
+
+
 @contextmanager
 def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
     """The number of samples in each call of `model`, in order. Sees calls of the module, not of its `forward`."""
@@ -73,6 +85,46 @@ def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch
         yield path
     finally:
         handle.remove()
+
+
+@dataclass
+class Ops:
+    """How many aten ops ran, forward and backward, and the elements of the largest storage that one of them made."""
+
+    times: int = 0
+    largest: int = 0
+
+
+class _OpsMode(TorchDispatchMode):
+    def __init__(self, ops: Ops) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ops = ops
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if func._schema.name in ("aten::detach", "aten::alias"):  # bookkeeping that autograd and the mode insert
+            return result
+        self.ops.times += 1
+        inputs = {tensor.untyped_storage()._cdata for tensor in _tensors((args, kwargs))}
+        for tensor in _tensors(result):
+            storage = tensor.untyped_storage()
+            if storage._cdata not in inputs and not tensor._is_zerotensor():
+                self.ops.largest = max(self.ops.largest, storage.nbytes() // tensor.element_size())
+        return result
+
+
+@contextmanager
+def counting_ops() -> Iterator[Ops]:
+    """Count the aten ops of this thread, those of backward passes and of forward-mode derivatives included.
+
+    `largest` tells whether a Jacobian was made: a view, an in-place result, an expanded tensor and the zero tangent of
+    a constant do not count. Composite ops appear decomposed, so numbers depend on torch's version, dtype and rank:
+    compare how they grow with the size. NumPy is invisible, and so are other threads; `.item()` is one op.
+    """
+    ops = Ops()
+    with _OpsMode(ops):
+        yield ops
 
 
 @dataclass

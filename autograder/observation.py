@@ -79,6 +79,24 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
             return Other("tensor without data")
 
 
+def entries(table: dict[str, object]) -> dict[str, object]:
+    """A table of predictions, whichever way its entries are spelled.
+
+    A tensor of one number stands for the number, an exception for the name of its class, a shape for a tuple.
+    """
+
+    def plain(value: object) -> object:
+        if isinstance(value, torch.Tensor) and value.numel() == 1:
+            return value.item()
+        if isinstance(value, BaseException):
+            return type(value).__name__
+        if isinstance(value, type):
+            return value.__name__
+        return tuple(value) if isinstance(value, torch.Size) else value
+
+    return {name: plain(value) for name, value in table.items()}
+
+
 def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> Difference | None:
     """None when `got` is right, else how it differs, said without giving the expected numbers away.
 

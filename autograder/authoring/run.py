@@ -22,13 +22,13 @@ class Ran:
 
 
 def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
-    """Execute a lesson from top to bottom with the solutions in, its facts included; checks and `start` are left out.
+    """Execute a lesson from top to bottom, solutions and facts included; checks, pictures and `start` are left out.
 
     Raises BrokenSource with the cell and its error when one raises, or does not define what its exercise asks for.
     """
     ran, shared = Ran(), dict[str, Any](__name__="__main__")
     for cell in lesson.cells:
-        if cell.kind != "code" or cell.language or "check" in cell.metadata:
+        if cell.kind != "code" or cell.language or cell.is_picture or "check" in cell.metadata:
             continue
         role, name = cell.role or ("", "")
         if not role:

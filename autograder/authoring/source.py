@@ -1,8 +1,9 @@
 """Read a lesson source: jupytext's percent format, in the part of it that lessons use.
 
-A cell's role is in its header line: `tags=["en"]` and `tags=["ru"]` for prose, and for an exercise `answer`, `given`,
-`alternative`, `check` or `written` with its name. The reader needs the standard library alone, because the gate runs
-wherever torch is; a test holds it to jupytext's own reading.
+A cell's role is in its header line: `tags=["en"]` and `tags=["ru"]` for prose, `tags=["fact"]` for an assertion that
+backs it, `tags=["picture"]` for a plot, and for an exercise `answer`, `given`, `alternative`, `check` or `written` with
+its name. The reader needs the standard library alone, because the gate runs wherever torch is; a test holds it to
+jupytext's own reading.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ class Cell:
     @property
     def is_fact(self) -> bool:
         return "fact" in self.metadata.get("tags", [])
+
+    @property
+    def is_picture(self) -> bool:
+        """Does the cell draw? It may need more than torch, and nothing below may need it."""
+        return "picture" in self.metadata.get("tags", [])
 
     @property
     def role(self) -> tuple[str, str] | None:

@@ -10,21 +10,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
-from autograder.exercise import Case, aspect, exercise
+from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.inputs import uniform
 from autograder.language import Text
 from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
-from autograder.observation import AtMost
+from autograder.observation import AtMost, entries
 from autograder.probe import AnswerRaised, using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 
 
 # ------------------------------------------------------------------------------------------------ inputs of the cases
-
-
-def uniform(rng: torch.Generator, *shape: int) -> Tensor:
-    """Uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
-    return torch.rand(*shape, generator=rng, dtype=torch.float64) * 2 + 0.5
 
 
 def linear(rng: torch.Generator, features: int = 3) -> torch.nn.Linear:
@@ -45,11 +41,6 @@ def micro_batches(rng: torch.Generator, *sizes: int, features: int = 3) -> Batch
     return [(uniform(rng, n, features), 3 * uniform(rng, n, 1)) for n in sizes]
 
 
-def entries(table: dict[str, object]) -> dict[str, object]:
-    """A table of predictions; a tensor of one number stands for the number."""
-    return {k: v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for k, v in table.items()}
-
-
 def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torch.optim.SGD:
     """Plain gradient descent on `model`, with clean gradients."""
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
@@ -65,14 +56,7 @@ def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torc
     kind="predict",
     core=True,
     minutes=6,
-    aspects=[
-        aspect(
-            "table",
-            1,
-            en="Every entry is what torch prints when the snippet runs.",
-            ru="Каждая запись совпадает с тем, что выведет torch, когда код выполнится.",
-        )
-    ],
+    aspects=[EVERY_ENTRY],
     hints=[
         Text(
             "`backward()` never looks at what you did with an earlier gradient. Does it replace `.grad` or change it?",

@@ -1,0 +1,22 @@
+"""Inputs of cases, drawn so that nothing coincides: float64, far from 0, from the case's own generator."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def uniform(rng: torch.Generator, *shape: int) -> Tensor:
+    """Float64, uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
+    return torch.rand(*shape, generator=rng, dtype=torch.float64) * 2 + 0.5
+
+
+def signed(rng: torch.Generator, *shape: int) -> Tensor:
+    """Float64, magnitude uniform in [0.5, 2.5), sign at random."""
+    sign = torch.randint(0, 2, shape, generator=rng) * 2 - 1
+    return uniform(rng, *shape) * sign
+
+
+def leaf(rng: torch.Generator, *shape: int) -> Tensor:
+    """A float64 leaf that requires grad, its `.grad` empty."""
+    return uniform(rng, *shape).requires_grad_()
