@@ -126,6 +126,30 @@ MESSAGES: dict[str, Text] = {
         "The answer changed its input `{name}` in place. The caller would not expect that.",
         "Ответ изменил на месте свой аргумент `{name}`. Вызывающий код этого не ждёт.",
     ),
+    "note.unusual.grad_mode": Text(
+        "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, on.",
+        "В этой тетради отслеживание вычислений в состоянии «{value}» (`torch.set_grad_enabled`). Проверка шла с обычной настройкой, on.",
+    ),
+    "note.unusual.default_dtype": Text(
+        "The default dtype is {value} in this notebook. The check ran with torch's own, torch.float32.",
+        "В этой тетради тип по умолчанию — {value}. Проверка шла с обычным для torch, torch.float32.",
+    ),
+    "note.unusual.default_device": Text(
+        "The default device is {value} in this notebook. The check ran with torch's own, cpu.",
+        "В этой тетради устройство по умолчанию — {value}. Проверка шла с обычным для torch, cpu.",
+    ),
+    "note.unusual.anomaly": Text(
+        "Anomaly detection is switched {value} in this notebook. The check ran without it.",
+        "В этой тетради режим обнаружения аномалий в состоянии «{value}». Проверка шла без него.",
+    ),
+    "note.unusual.deterministic": Text(
+        "Deterministic algorithms are switched {value} in this notebook. The check ran without them.",
+        "В этой тетради настройка детерминированных алгоритмов в состоянии «{value}». Проверка шла без неё.",
+    ),
+    "note.unusual.autocast": Text(
+        "Autocast is switched {value} in this notebook. The check ran without it.",
+        "В этой тетради режим смешанной точности (autocast) в состоянии «{value}». Проверка шла без него.",
+    ),
     "note.left.grad_mode": Text(
         "Gradient tracking was left switched {value}; it was put back.",
         "После ответа отслеживание вычислений осталось в состоянии «{value}»; оно возвращено.",
@@ -141,6 +165,22 @@ MESSAGES: dict[str, Text] = {
     "note.left.anomaly": Text(
         "Anomaly detection was left switched {value}; it was put back.",
         "Режим обнаружения аномалий остался в состоянии «{value}»; он возвращён.",
+    ),
+    "note.left.deterministic": Text(
+        "Deterministic algorithms were left switched {value}; the setting was put back.",
+        "Настройка детерминированных алгоритмов осталась в состоянии «{value}»; она возвращена.",
+    ),
+    "note.left.autocast": Text(
+        "Autocast was left switched {value}; it was put back.",
+        "Режим смешанной точности (autocast) остался в состоянии «{value}»; он возвращён.",
+    ),
+    "note.left.dual_level": Text(
+        "A level of forward mode was left open; it was closed.",
+        "Остался открытым уровень прямого режима; он закрыт.",
+    ),
+    "note.left.saved_tensors_hooks": Text(
+        "Hooks for saved tensors were left registered; they were removed.",
+        "Остались зарегистрированные хуки сохранённых тензоров; они сняты.",
     ),
     "note.left.threads": Text(
         "A thread of the answer is still running: {value}.", "Поток выполнения ответа ещё работает: {value}."

@@ -232,8 +232,8 @@ def decode(data: Any) -> Any:
             flat = [decode(number) for number in numbers]
             if dtype.is_complex:
                 real = torch.float32 if dtype == torch.complex64 else torch.float64
-                return torch.view_as_complex(torch.tensor(flat, dtype=real).reshape(*shape, 2))
-            return torch.tensor(flat, dtype=dtype).reshape(shape)
+                return torch.view_as_complex(torch.tensor(flat, dtype=real, device="cpu").reshape(*shape, 2))
+            return torch.tensor(flat, dtype=dtype, device="cpu").reshape(shape)
         case {"float": "nan" | "inf" | "-inf" as text}:
             return float(text)
         case {"at_most": int(limit), "used": int(used)}:

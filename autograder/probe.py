@@ -20,6 +20,7 @@ import torch
 from .exercise import Case, Exercise
 from .language import Note
 from .observation import canonical, decode, encode
+from .switches import as_in_a_fresh_process
 from .undisturbed import SHOWN, TimeIsUp, limited, undisturbed
 
 
@@ -60,15 +61,16 @@ def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     took too long the others are not tried: they count as too long as well.
     """
     runs: list[Run] = []
-    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
-        too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
-        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched))
+    with as_in_a_fresh_process() as unusual:
+        for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+            too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
+            runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
     return runs
 
 
-def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case) -> Run:
+def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
     """One run. `untouched` is the same case made again, to see what the answer did to its inputs."""
-    inputs, notes = repr(case), list[Note]()
+    inputs, notes = repr(case), list(unusual)
     fields = ", ".join(f"case.{name}" for name in vars(case))
     call = f"{exercise.asks}({fields})"
     values: dict[str, Any] = {}

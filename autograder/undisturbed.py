@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import signal
 import tempfile
 import threading
@@ -13,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
 
 import torch
 
 from .language import Note
+from .switches import putting_back
 
 SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
@@ -34,7 +33,6 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
     torch's C++ warnings go there and nbgrader gives 0 points for any stderr in a graded cell.
     """
     printed = _Bounded()
-    before = _Switches()
     with (
         torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []),
         warnings.catch_warnings(record=True) as warned,
@@ -42,13 +40,11 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         _one_thread(),
         redirect_stdout(printed),
         redirect_stderr(complained := _Bounded()),
+        putting_back(notes),
     ):
         warnings.simplefilter("always")
         torch.manual_seed(0)  # an answer that draws numbers gets the same ones wherever it is checked
-        try:
-            yield
-        finally:
-            notes.extend(before.restore())
+        yield
     for text in dict.fromkeys(" ".join(str(w.message).split())[:SHOWN] for w in warned):
         notes.append(Note("note.warning", {"text": text}))
     stderr = (complained.text() + descriptor.text()).strip()
@@ -56,47 +52,6 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         notes.append(Note("note.stderr", {"text": stderr[:SHOWN]}))
     if printed.count:
         notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()[:SHOWN]}))
-
-
-class _Switches:
-    """torch's process-wide settings as they are now; `restore` puts them back and says which had changed."""
-
-    def __init__(self) -> None:
-        self.now = self._read()
-        self.threads = set(threading.enumerate())
-
-    @staticmethod
-    def _read() -> dict[str, Any]:
-        hooks = torch.nn.modules.module
-        return {
-            "grad_mode": torch.is_grad_enabled(),
-            "default_dtype": torch.get_default_dtype(),
-            "default_device": torch.get_default_device(),
-            "anomaly": torch.is_anomaly_enabled(),
-            "module_hooks": {name: dict(getattr(hooks, name)) for name in _GLOBAL_HOOKS},
-        }
-
-    def restore(self) -> Iterator[Note]:
-        after = self._read()
-        changed = [name for name, value in self.now.items() if after[name] != value]
-        torch.set_grad_enabled(self.now["grad_mode"])
-        torch.set_default_dtype(self.now["default_dtype"])
-        if "default_device" in changed:
-            torch.set_default_device(self.now["default_device"])
-        torch.set_anomaly_enabled(self.now["anomaly"])
-        for name, hooks in self.now["module_hooks"].items():
-            registered = getattr(torch.nn.modules.module, name)
-            for key in registered.keys() - hooks.keys():
-                del registered[key]
-        for name in changed:
-            value = {True: "on", False: "off"}.get(after[name], after[name]) if name != "module_hooks" else ""
-            yield Note(f"note.left.{name}", {"value": str(value)})
-        for thread in set(threading.enumerate()) - self.threads:
-            if thread.is_alive():
-                yield Note("note.left.threads", {"value": thread.name})
-
-
-_GLOBAL_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullmatch(r"_global_\w+_hooks", name))
 
 
 @dataclass

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import sys
+import threading
 import time
 import warnings
 
@@ -13,7 +14,9 @@ from torch.nn.functional import mse_loss
 
 import autograder
 from autograder import notebook
+from autograder.language import message
 from autograder.notebook import SESSION, Session
+from autograder.switches import as_in_a_fresh_process, putting_back
 from autograder.verdict import Verdict
 
 NAME = "accumulate_uneven"
@@ -171,6 +174,57 @@ def test_bad_input_gets_a_card(answer, state, says, language, capfd):
     assert capfd.readouterr() == ("", "")  # any stderr in a graded cell is zero points
     assert torch.is_grad_enabled()
     assert torch.get_default_dtype() == torch.float32
+
+
+SWITCHES = {
+    "grad_mode": lambda: torch.set_grad_enabled(False),
+    "default_dtype": lambda: torch.set_default_dtype(torch.float64),
+    "default_device": lambda: torch.set_default_device("meta"),
+    "anomaly": lambda: torch.set_anomaly_enabled(True),
+    "deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "autocast": lambda: torch.autocast("cpu").__enter__(),
+}
+LEFT = {
+    **SWITCHES,
+    "dual_level": torch.autograd.forward_ad.enter_dual_level,
+    "saved_tensors_hooks": lambda: torch.autograd.graph.saved_tensors_hooks(torch.detach, torch.detach).__enter__(),
+    "module_hooks": lambda: torch.nn.modules.module.register_module_forward_hook(lambda *_: None),
+    "threads": lambda: threading.Thread(target=FINISH.wait).start(),
+}
+FINISH = threading.Event()
+
+
+@pytest.fixture
+def as_before():
+    """Whatever a test switches in this process is switched back."""
+    with putting_back([]):
+        yield
+    FINISH.set()
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_an_answer_leaves_behind_is_told_and_put_back(name, language):
+    def leaves_it_behind(model, batches):
+        right(model, batches)
+        LEFT[name]()
+
+    FINISH.clear()
+    verdict = check(leaves_it_behind)
+    assert {note.id for note in verdict.notes} == {f"note.left.{name}"}
+    assert message(verdict.notes[0].id, **verdict.notes[0].parameters).read(language) in verdict.text(language)
+    FINISH.set()
+    following = check(right)
+    assert (following.state, following.notes) == ("passed", ())
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_what_a_notebook_has_switched_does_not_change_the_verdict(name, language, as_before):
+    SWITCHES[name]()
+    verdict = check(right)
+    assert (verdict.state, [note.id for note in verdict.notes]) == ("passed", [f"note.unusual.{name}"])
+    with as_in_a_fresh_process() as left:
+        pass
+    assert [note.id for note in left] == [f"note.unusual.{name}"]  # the notebook's own setting is back
 
 
 def test_an_endless_loop_is_ended(language, exercises, monkeypatch):

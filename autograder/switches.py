@@ -1,0 +1,105 @@
+"""torch's process-wide switches: as an answer expects them while it is checked, as they were afterwards."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_tensors_hooks
+from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
+from torch.autograd import forward_ad
+
+from .language import Note
+
+
+@dataclass(frozen=True)
+class _Switch:
+    """How to read and to set one of torch's settings, and what it is in a fresh process."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], Any]
+    default: Any
+
+
+_CPU = torch.device("cpu")
+_SWITCHES = {
+    "grad_mode": _Switch(torch.is_grad_enabled, torch.set_grad_enabled, True),
+    "default_dtype": _Switch(torch.get_default_dtype, torch.set_default_dtype, torch.float32),
+    # None, not "cpu": a default device that is set, even to the CPU, is a mode that every factory call goes through.
+    "default_device": _Switch(
+        torch.get_default_device, lambda device: torch.set_default_device(None if device == _CPU else device), _CPU
+    ),
+    "anomaly": _Switch(torch.is_anomaly_enabled, torch.set_anomaly_enabled, False),
+    "deterministic": _Switch(torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, False),
+    "autocast": _Switch(
+        lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on), False
+    ),
+}
+_MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullmatch(r"_global_\w+_hooks", name))
+
+
+@contextmanager
+def as_in_a_fresh_process() -> Iterator[list[Note]]:
+    """Set every switch to its default, so that what a notebook has set does not change a verdict; put them back.
+
+    Yields a note for each switch that was set otherwise.
+    """
+    before = {name: switch.read() for name, switch in _SWITCHES.items()}
+    unusual = [name for name, switch in _SWITCHES.items() if before[name] != switch.default]
+    try:
+        for name in unusual:
+            _SWITCHES[name].write(_SWITCHES[name].default)
+        yield [Note(f"note.unusual.{name}", {"value": _said(before[name])}) for name in unusual]
+    finally:
+        for name in unusual:
+            _SWITCHES[name].write(before[name])
+
+
+@contextmanager
+def putting_back(notes: list[Note]) -> Iterator[None]:
+    """Put back whatever the block leaves switched, registered or open, and append a note for each; threads are told."""
+    before = {name: switch.read() for name, switch in _SWITCHES.items()}
+    level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
+    module_hooks = {name: dict(getattr(torch.nn.modules.module, name)) for name in _MODULE_HOOKS}
+    threads = set(threading.enumerate())
+    try:
+        yield
+    finally:
+        for name, switch in _SWITCHES.items():
+            after = switch.read()
+            if after != before[name]:
+                switch.write(before[name])
+                notes.append(Note(f"note.left.{name}", {"value": _said(after)}))
+        if forward_ad._current_level > level:
+            notes.append(Note("note.left.dual_level", {}))
+        while forward_ad._current_level > level:
+            forward_ad.exit_dual_level()
+        if _top_saved_tensors_hooks(False) not in (None, packing):
+            notes.append(Note("note.left.saved_tensors_hooks", {}))
+        while _top_saved_tensors_hooks(False) not in (None, packing):
+            _pop_saved_tensors_hooks()
+        if _drop_module_hooks(module_hooks):
+            notes.append(Note("note.left.module_hooks", {}))
+        for thread in set(threading.enumerate()) - threads:
+            if thread.is_alive():
+                notes.append(Note("note.left.threads", {"value": thread.name}))
+
+
+def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
+    """Remove the global module hooks that were not there `before`; were there any?"""
+    found = False
+    for name, hooks in before.items():
+        registered = getattr(torch.nn.modules.module, name)
+        for key in registered.keys() - hooks.keys():
+            del registered[key]
+            found = True
+    return found
+
+
+def _said(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
