@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from .inputs import Formula
 from .language import Text
 from .observation import RTOL, canonical, describe
 
@@ -40,7 +41,7 @@ def _describe_input(value: object) -> str:
         return f"{type(value).__name__}(lr={settings['lr']}{momentum})"
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) for item in value):
         return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
-    return describe(canonical(value))
+    return repr(value) if isinstance(value, Formula) else describe(canonical(value))
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 
+class Formula:
+    """A function of tensors that reads as its formula on a card."""
+
+    def __init__(self, text: str, function: Callable[..., Tensor]) -> None:
+        self.text = text
+        self.function = function
+
+    def __call__(self, *arguments: Tensor) -> Tensor:
+        return self.function(*arguments)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def uniform(rng: torch.Generator, *shape: int) -> Tensor:
     """Float64, uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
-    return torch.rand(*shape, generator=rng, dtype=torch.float64) * 2 + 0.5
+    return torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
 
 
 def signed(rng: torch.Generator, *shape: int) -> Tensor:

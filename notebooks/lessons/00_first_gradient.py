@@ -1,0 +1,419 @@
+# %% [markdown] tags=["en"] reading=7
+# # A first gradient
+#
+# A training loop calls `loss.backward()`, and then a number is in `.grad`. Which number is it, and how would you know that it is right?
+#
+# This lesson takes 25 minutes. After it you can:
+#
+# * say what `.grad` holds: the derivative of what, by what;
+# * check a derivative with two values of the function and no autograd at all;
+# * take one step of gradient descent by hand;
+# * answer an exercise, ask for a hint and hand in your work.
+#
+# You need to have used torch before. Nothing about its inside is assumed.
+# %% [markdown] tags=["ru"] of="34f667d2"
+# # Первый градиент
+#
+# Цикл обучения вызывает `loss.backward()`, и в `.grad` появляется число. Что это за число и как узнать, что оно верное?
+#
+# Урок займёт 25 минут. После него вы сможете:
+#
+# * сказать, что лежит в `.grad`: производная чего и по чему;
+# * проверить производную по двум значениям функции, вовсе без autograd;
+# * сделать вручную один шаг градиентного спуска;
+# * ответить на упражнение, попросить подсказку и сдать работу.
+#
+# Нужно, чтобы вы уже пользовались torch. Знать, как он устроен, не требуется.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("first_gradient", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("first_gradient", language="ru")
+# %%
+import math
+
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits as bce
+
+# %% [markdown] tags=["en"]
+# ## One number, one derivative
+#
+# Take $y = x^2$ at $x = 3$. The derivative is $2x$, so 6. Torch finds it in three lines.
+# %% [markdown] tags=["ru"] of="4b11d2fd"
+# ## Одно число, одна производная
+#
+# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Torch находит её в три строки.
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x**2
+y.backward()
+
+print("y:     ", y)
+print("x.grad:", x.grad)
+# %% tags=["fact"]
+assert y.item() == 9 and x.grad.item() == 6
+assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
+
+
+# %% [markdown] tags=["en"]
+# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and puts $dy/dx$ there, in `x.grad`.
+#
+# Why does anybody want this number? A model has weights, and the loss says how bad its answers are. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input.
+#
+# A derivative of zero is no proof that you have arrived. $x_0^2 - x_1^2$ has the gradient $(0, 0)$ at the origin, yet from there it falls along $x_1$: it is a saddle.
+# %% [markdown] tags=["ru"] of="904c45b2"
+# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и кладёт туда, в `x.grad`, производную $dy/dx$.
+#
+# Зачем нужно это число? У модели есть веса, а функция потерь говорит, насколько плохи её ответы. Производная функции потерь по *весу* показывает, как изменятся потери, если немного сдвинуть этот вес, а значит, и в какую сторону его двигать. Для обучения нужно по одному такому числу на каждый вес, а не производная по входу.
+#
+# Нулевая производная ещё не значит, что вы пришли. У $x_0^2 - x_1^2$ в начале координат градиент равен $(0, 0)$, но вдоль $x_1$ функция оттуда убывает: это седло.
+# %% tags=["fact"]
+origin = torch.zeros(2, requires_grad=True)
+(origin[0] ** 2 - origin[1] ** 2).backward()
+assert origin.grad.tolist() == [0, 0]
+hessian = torch.autograd.functional.hessian(lambda x: x[0] ** 2 - x[1] ** 2, torch.zeros(2))
+assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
+
+
+# %% [markdown] tags=["en"]
+# ## How exercises work
+#
+# Under an exercise there is a cell for your answer and a cell that checks it. Write, run yours with Shift+Enter, then run the check. As long as the line `raise NotImplementedError` is there, the check says *not attempted*; replace it. You may check as often as you like.
+#
+# The check says what holds and what does not, and, if it recognises it, which mistake it looks like. It never shows the answer. In a cell of your own you can call:
+#
+# * `hint("numerical_slope")` for the first of three hints, and again for the next; they cost nothing;
+# * `reproduce("numerical_slope")` for the inputs on which your answer failed, to try things on;
+# * `solution("numerical_slope")` once you have passed: our solution and other ways to write it.
+# %% [markdown] tags=["ru"] of="e76ed503"
+# ## Как устроены упражнения
+#
+# Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока на месте строка `raise NotImplementedError`, проверка говорит *нет ответа*; замените эту строку. Проверять можно сколько угодно раз.
+#
+# Проверка говорит, что верно и что нет, и, если узнала ошибку, на какую ошибку это похоже. Ответа она не показывает. В собственной ячейке можно вызвать:
+#
+# * `hint("numerical_slope")` — первая из трёх подсказок, следующий вызов даёт следующую; баллов они не отнимают;
+# * `reproduce("numerical_slope")` — входные данные, на которых ваш ответ не прошёл, чтобы на них разобраться;
+# * `solution("numerical_slope")` — когда ответ принят: наше решение и другие способы.
+# %% [markdown] tags=["en"]
+# ## A derivative without autograd
+#
+# How would you know that 6 is right? Look at the function in two places near $x = 3$ and divide the rise by the run. With $h = 0.01$:
+#
+# $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
+#
+# This is the *central difference*. It needs no rule of differentiation, only values, so it cannot repeat an error of the one who wrote the rule. For a curve that is no parabola it is off by an amount of order $h^2$.
+#
+# ### Exercise `numerical_slope`: a derivative from two values
+# *complete · ●○○ · 6 minutes · 4 points*
+#
+# `f` is a function of one number: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python float. Return the central difference of `f` at `x` with the step `h`, as a float or as a tensor of one number. Do not change `x`.
+# %% [markdown] tags=["ru"] of="07d432af"
+# ## Производная без autograd
+#
+# Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках рядом с $x = 3$ и разделим приращение функции на приращение аргумента. При $h = 0.01$:
+#
+# $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
+#
+# Это *центральная разность*. Ей не нужны правила дифференцирования, только значения, поэтому она не повторит ошибку того, кто писал правило. Если график — не парабола, она отличается от производной на величину порядка $h^2$.
+#
+# ### Упражнение `numerical_slope`: производная по двум значениям
+# *дописать · ●○○ · 6 минут · 4 балла*
+#
+# `f` — функция одного числа: она принимает тензор float64 без размерностей и возвращает такой же. `x` — такой тензор, `h` — число Python. Верните центральную разность функции `f` в точке `x` с шагом `h` — числом Python или тензором из одного числа. `x` не изменяйте.
+# %% answer="numerical_slope"
+def numerical_slope(f, x, h):
+    """The central difference of `f` at `x` with the step `h`."""
+    ### BEGIN SOLUTION
+    return (f(x + h) - f(x - h)) / (2 * h)
+    ### END SOLUTION
+
+
+# %% alternative="numerical_slope"
+def numerical_slope(f, x, h):
+    right, left = x.item() + h, x.item() - h
+    rise = f(torch.tensor(right, dtype=torch.float64)) - f(torch.tensor(left, dtype=torch.float64))
+    return rise.item() / (right - left)
+
+
+# %% alternative="numerical_slope"
+def numerical_slope(f, x, h):
+    forward = (f(x + h) - f(x)) / h
+    backward = (f(x) - f(x - h)) / h
+    return (forward + backward) / 2
+
+
+# %% alternative="numerical_slope"
+def numerical_slope(f, x, h):
+    rise = sum(sign * f(x + sign * h) for sign in (1, -1))
+    return 0.5 * rise.reshape(1) / h
+
+
+# %% check="numerical_slope"
+from autograder import check
+
+check("numerical_slope")
+# %% tags=["fact"]
+assert round(3.01**2, 4) == 9.0601 and round(2.99**2, 4) == 8.9401
+assert abs(numerical_slope(lambda x: x**2, torch.tensor(3.0, dtype=torch.float64), 0.01) - 6) < 1e-9
+errors = [
+    abs(numerical_slope(torch.sin, torch.tensor(1.0, dtype=torch.float64), h).item() - math.cos(1)) for h in (0.1, 0.01)
+]
+assert 99 < errors[0] / errors[1] < 101  # ten times smaller h, a hundred times smaller error
+
+
+# %% [markdown] tags=["en"]
+# ## Many numbers at once
+#
+# 25 places between 0 and $2\pi$, and $d = 2\sin a + 1$ at each of them. `backward()` starts at one number, so the 25 values are added up first. Entry $i$ of `a` has an influence on entry $i$ of `d` only, so its derivative of the sum is that of its own term: $2\cos a_i$. The constant 1 leaves no trace.
+# %% [markdown] tags=["ru"] of="8e61d325"
+# ## Много чисел сразу
+#
+# 25 точек от 0 до $2\pi$ и в каждой $d = 2\sin a + 1$. `backward()` начинает с одного числа, поэтому 25 значений сначала складываются. Элемент $i$ тензора `a` влияет только на элемент $i$ тензора `d`, так что производная суммы по нему — это производная его собственного слагаемого: $2\cos a_i$. Константа 1 следа не оставляет.
+# %%
+a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
+d = 2 * torch.sin(a) + 1
+out = d.sum()
+out.backward()
+
+print("a.grad:    ", a.grad[:4])
+print("2 * cos(a):", 2 * torch.cos(a.detach())[:4])
+# %% tags=["fact"]
+assert torch.allclose(a.grad, 2 * torch.cos(a.detach()))
+try:
+    a.numpy()
+    raise AssertionError
+except RuntimeError as error:
+    assert "Use tensor.detach().numpy() instead" in str(error)
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+plt.figure(figsize=(6, 2.6))
+plt.plot(a.detach(), d.detach(), marker="o", label="d = 2 sin(a) + 1")
+plt.plot(a.detach(), a.grad, marker="s", label="a.grad")
+plt.axhline(0, color="gray", linewidth=0.5)
+plt.xlabel("a")
+plt.legend()
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. `detach()` in the plot stands for: the numbers, without the record. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`. Lesson 01 has more on it.
+#
+# ## Derivative of what, by what?
+#
+# `backward()` is called on *one* tensor, the root. Every `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read it; do not run it yet.
+# %% [markdown] tags=["ru"] of="a65f6fee"
+# Там, где у `d` вершина, `a.grad` равен 0; там, где `d` убывает, `a.grad` отрицателен. `detach()` в коде графика означает: только числа, без записи вычислений. Matplotlib превращает тензоры в массивы NumPy, а для тензора с `requires_grad=True` torch этого не разрешает. Подробнее об этом в уроке 01.
+#
+# ## Производная чего и по чему?
+#
+# `backward()` вызывают у *одного* тензора, у корня. Каждый `.grad` — это производная именно этого корня. В следующей функции `retain_grad()` просит torch сохранить и градиент вычисленного тензора. Прочтите её, но пока не выполняйте.
+# %%
+def chain():
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x + 2  # every entry is 3
+    z = 3 * y**2  # every entry is 27
+    out = z.mean()
+    for tensor in (y, z, out):
+        tensor.retain_grad()
+    out.backward()
+    return {
+        "x.grad": x.grad[0, 0].item(),
+        "y.grad": y.grad[0, 0].item(),
+        "z.grad": z.grad[0, 0].item(),
+        "out.grad": out.grad.item(),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_chain`: whose derivative is in `.grad`
+# *predict · ●○○ · 5 minutes · 1 point*
+#
+# Put what `chain()` returns in place of each `...`: a number. Of the matrices one entry is taken; all four are equal.
+# %% [markdown] tags=["ru"] of="c44b2ecc"
+# ### Упражнение `predict_chain`: чья производная лежит в `.grad`
+# *предсказать · ●○○ · 5 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте число, которое вернёт `chain()`. От матриц берётся один элемент; все четыре равны.
+# %% answer="predict_chain"
+predict_chain = {
+    "x.grad": 4.5,
+    "y.grad": 4.5,
+    "z.grad": 0.25,
+    "out.grad": 1.0,
+}
+# %% given="predict_chain"
+predict_chain = {
+    "x.grad": ...,
+    "y.grad": ...,
+    "z.grad": ...,
+    "out.grad": ...,
+}
+# %% check="predict_chain"
+from autograder import check
+
+check("predict_chain")
+# %% tags=["fact"]
+assert predict_chain == chain()
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+chain()
+# %% [markdown] tags=["en"]
+# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one line; the chain rule multiplies such numbers, but `.grad` never holds a single one of them.
+#
+# Two more from the same notes, to try by hand, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
+# %% [markdown] tags=["ru"] of="6a82d924"
+# `z.grad` равен 1/4, потому что среднее делит на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть на 2. `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В опубликованных заметках рядом с `z.grad` написано «dz/dy = 6y». Это производная одной строки; цепное правило перемножает такие числа, но в `.grad` никогда не лежит одно из них.
+#
+# Ещё два примера из тех же заметок, чтобы посчитать вручную; в обоих каждый элемент $x = 1$. Среднее от $2y^3$ при $y = x + 2$ по четырём элементам даёт $6y^2/4 = 13.5$, а среднее от $8y^2$ при $y = 4x + 2$ по девяти элементам даёт $16y \cdot 4/9 = 42.67$.
+# %% tags=["fact"]
+ones = torch.ones(2, 2, requires_grad=True)
+(2 * (ones + 2) ** 3).mean().backward()
+assert (ones.grad == 13.5).all()
+ones = torch.ones(2, 2, requires_grad=True)
+(2 * (ones + 2) ** 2).mean().backward()
+assert (ones.grad == 3).all()
+ones = torch.ones(3, 3, requires_grad=True)
+(8 * (4 * ones + 2) ** 2).mean().backward()
+assert torch.allclose(ones.grad, torch.tensor(16 * 6 * 4 / 9)) and round(16 * 6 * 4 / 9, 2) == 42.67
+assert torch.ones(2, 2).shape[0] == 2 and torch.ones(2, 2).numel() == 4
+# %% [markdown] tags=["en"]
+# ## A network of one layer
+#
+# Five inputs, three outputs, 15 weights and 3 biases. The loss is binary cross-entropy, taken from the raw outputs `z`: it is small when `z` is far on the right side of 0. One call of `backward()` fills the gradients of all 18 parameters.
+# %% [markdown] tags=["ru"] of="1a7ff76d"
+# ## Сеть из одного слоя
+#
+# Пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия по «сырым» выходам `z`: она мала, когда `z` далеко от 0 в нужную сторону. Один вызов `backward()` заполняет градиенты всех 18 параметров.
+# %%
+torch.manual_seed(0)
+x = torch.ones(5)
+y = torch.zeros(3)
+w = torch.randn(5, 3, requires_grad=True)
+b = torch.randn(3, requires_grad=True)
+
+z = x @ w + b
+loss = bce(z, y)
+loss.backward()
+
+print("loss:  ", loss)
+print("w.grad:", w.grad, sep="\n")
+print("b.grad:", b.grad)
+# %% tags=["fact"]
+assert torch.allclose(b.grad, (torch.sigmoid(z) - y) / 3)
+assert all(torch.equal(row, b.grad) for row in w.grad)
+assert loss.grad_fn.name() == "BinaryCrossEntropyWithLogitsBackward0" and z.grad_fn.name() == "AddBackward0"
+assert x.grad is None and y.grad is None
+assert w.numel() == 15 and b.numel() == 3
+assert (b.grad > 0).all()
+
+
+# %% [markdown] tags=["en"]
+# `b.grad` is $(\sigma(z) - y)/3$, and every row of `w.grad` equals it because every input is 1. All these derivatives are positive: move any of the 18 parameters up a little, and the loss grows. `x` and `y` were made without `requires_grad=True`, so their `.grad` stays `None`.
+#
+# Descent moves every parameter against its derivative, by the *learning rate* times the derivative. The step is not part of the loss, so it is done under `torch.no_grad()`, where torch does not record. And since the next `backward()` adds to what is in `.grad`, the gradients are cleared after the step.
+#
+# ### Exercise `descend`: one step of descent
+# *complete · ●●○ · 7 minutes · 5 points*
+#
+# `w` of shape $(n, m)$ and `b` of shape $(m,)$ have `requires_grad=True`, and their `.grad` is `None`. `x` has shape $(n,)$, `y` has shape $(m,)$, `lr` is a float. Compute the loss `bce(x @ w + b, y)` and take one step: afterwards `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient, and both `.grad` are `None` or zero. Return the loss before the step as a number.
+# %% [markdown] tags=["ru"] of="c61fba55"
+# `b.grad` равен $(\sigma(z) - y)/3$, и каждая строка `w.grad` ему равна, потому что все входы — единицы. Все эти производные положительны: увеличьте немного любой из 18 параметров, и функция потерь вырастет. `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся `None`.
+#
+# Спуск сдвигает каждый параметр против его производной на величину «*скорость обучения* на производную». Сам шаг в функцию потерь не входит, поэтому его делают под `torch.no_grad()`, где torch не ведёт запись. А поскольку следующий `backward()` прибавит к тому, что лежит в `.grad`, после шага градиенты обнуляют.
+#
+# ### Упражнение `descend`: один шаг спуска
+# *дописать · ●●○ · 7 минут · 5 баллов*
+#
+# У `w` формы $(n, m)$ и `b` формы $(m,)$ стоит `requires_grad=True`, их `.grad` равен `None`. `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число Python. Вычислите функцию потерь `bce(x @ w + b, y)` и сделайте один шаг: после него сами `w` и `b`, изменённые на месте, равны прежним значениям минус `lr`, умноженное на градиент, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага, число.
+# %% answer="descend"
+def descend(w, b, x, y, lr):
+    """One step of gradient descent on `w` and `b`, in place; the loss before it."""
+    ### BEGIN SOLUTION
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    with torch.no_grad():
+        for parameter in (w, b):
+            parameter -= lr * parameter.grad
+            parameter.grad = None
+    return loss.item()
+    ### END SOLUTION
+
+
+# %% alternative="descend"
+def descend(w, b, x, y, lr):
+    optimizer = torch.optim.SGD([w, b], lr=lr)
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss
+
+
+# %% alternative="descend"
+def descend(w, b, x, y, lr):
+    loss = bce(x @ w + b, y)
+    dw, db = torch.autograd.grad(loss, [w, b])
+    with torch.no_grad():
+        w.copy_(w - lr * dw)
+        b.copy_(b - lr * db)
+    return loss.detach()
+
+
+# %% alternative="descend"
+def descend(w, b, x, y, lr):
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    w.data -= lr * w.grad
+    b.data -= lr * b.grad
+    w.grad.zero_()
+    b.grad.zero_()
+    return float(loss.detach())
+
+
+# %% check="descend"
+from autograder import check
+
+check("descend")
+# %% [markdown] tags=["en"]
+# An optimizer does these lines for you. Twenty steps of the same network:
+# %% [markdown] tags=["ru"] of="cd831117"
+# Оптимизатор делает эти строки за вас. Двадцать шагов той же сети:
+# %%
+optimizer = torch.optim.SGD([w, b], lr=0.5)
+for step in range(20):
+    optimizer.zero_grad()
+    loss = bce(x @ w + b, y)
+    loss.backward()
+    optimizer.step()
+    if step % 5 == 4:
+        print(f"step {step + 1:2}: loss {loss.item():.4f}")
+# %% tags=["fact"]
+assert loss.item() < 0.1
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `root.backward()` puts into `t.grad` the derivative of the *root* by `t`, and not that of one line.
+# * A central difference checks it without trusting any rule.
+# * A step: loss, `backward()`, change the parameters in place under `torch.no_grad()`, clear `.grad`.
+#
+# To hand in, save the notebook and call `ready()`: it runs the saved file from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="17cd5a24"
+# ## Что стоит запомнить
+#
+# * `root.backward()` кладёт в `t.grad` производную *корня* по `t`, а не производную одной строки.
+# * Центральная разность проверяет её, не полагаясь ни на какие правила.
+# * Шаг: функция потерь, `backward()`, изменение параметров на месте под `torch.no_grad()`, очистка `.grad`.
+#
+# Чтобы сдать работу, сохраните тетрадь и вызовите `ready()`: он выполнит сохранённый файл сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
