@@ -19,7 +19,17 @@ from .inputs import Formula
 from .language import Text
 from .observation import RTOL, canonical, describe
 
-KINDS = ("predict", "complete", "find the bug", "design", "write the counter-example", "write the test")
+KINDS = {
+    kind: Text(kind, russian)
+    for kind, russian in {
+        "predict": "предсказать",
+        "complete": "дописать",
+        "find the bug": "найти ошибку",
+        "design": "спроектировать",
+        "write the counter-example": "построить контрпример",
+        "write the test": "написать тест",
+    }.items()
+}
 PUBLIC_SEED = "public"
 
 Probe = Callable[[Any, "Case"], dict[str, object]]
@@ -66,6 +76,13 @@ class Mistake:
     says: Text
 
 
+def _plural(number: float, one: str, few: str, many: str) -> str:
+    """The Russian form of a noun after `number`."""
+    if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
+        return few
+    return one if number % 10 == 1 and number % 100 != 11 else many
+
+
 @dataclass
 class Exercise:
     """See `exercise`, the decorator that makes one from its probe."""
@@ -90,6 +107,18 @@ class Exercise:
     @property
     def points(self) -> float:
         return sum(aspect.points for aspect in self.aspects)
+
+    @property
+    def about(self) -> Text:
+        """The line that a lesson has under the exercise's heading: kind, difficulty, minutes, points."""
+        dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
+        extra = Text("", "") if self.core else Text(" · extra", " · дополнительно")
+        minutes = Text("minute" if self.minutes == 1 else "minutes", _plural(self.minutes, "минута", "минуты", "минут"))
+        worth = Text("point" if self.points == 1 else "points", _plural(self.points, "балл", "балла", "баллов"))
+        return Text(
+            f"*{kind.en} · {dots} · {self.minutes} {minutes.en} · {points} {worth.en}{extra.en}*",
+            f"*{kind.ru} · {dots} · {self.minutes} {minutes.ru} · {points} {worth.ru}{extra.ru}*",
+        )
 
     @property
     def asks_for(self) -> str:

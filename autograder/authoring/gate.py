@@ -1,12 +1,13 @@
 """The gate that every exercise must pass: `autograder verify`. Needs torch alone.
 
 For each exercise: the solution earns all points, the untouched stub is not attempted, every mistake is rejected and
-recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail, and
-every text exists in both languages with as many code spans.
+recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail,
+every text exists in both languages with as many code spans, and the prose states the kind, minutes and points.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -137,9 +138,10 @@ def _texts(exercise: Exercise) -> Iterator[str]:
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     yield from (f"line {line}: {complaint}" for line, complaint in problems(lesson))
-    for name in exercises:
+    for name, exercise in exercises.items():
         if not lesson.of("check", name):
             yield f"{name} has no check cell in the lesson"
+        yield from _introduced(lesson, exercise)
     written = list(lesson.with_role("written"))
     core = [exercise for exercise in exercises.values() if exercise.core]
     count = len(core) + len(written)
@@ -152,6 +154,16 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
     predicted = sum(e.points for e in core if e.kind == "predict")
     if predicted * 10 > points:
         yield f"tables of predictions are worth {predicted:g} of {points:g} points; at most a tenth"
+
+
+def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
+    """Does the line under the exercise's heading say what its module says: kind, difficulty, minutes, points?"""
+    for language in LANGUAGES:
+        prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
+        heading = re.search(rf"^### .*`{exercise.name}`.*\n(.*)$", prose, re.M)
+        wanted = exercise.about.read(language)
+        if heading is not None and heading[1] != wanted:
+            yield f"{exercise.name}: under its heading in {language} write {wanted}"
 
 
 def _raises(*_: object) -> None:

@@ -196,7 +196,7 @@ plt.plot(a.detach(), d.detach(), marker="o", label="d = 2 sin(a) + 1")
 plt.plot(a.detach(), a.grad, marker="s", label="a.grad")
 plt.axhline(0, color="gray", linewidth=0.5)
 plt.xlabel("a")
-plt.legend()
+plt.legend(bbox_to_anchor=(1, 1))
 plt.show()
 
 
