@@ -165,9 +165,13 @@ def _edited(case: Case, untouched: Case) -> Iterator[str]:
     """Names of the inputs whose tensors hold something else now. Modules and optimizers are there to be changed."""
     for name, before in vars(untouched).items():
         for old, new in zip(_tensors(before), _tensors(getattr(case, name, None))):
-            if old.shape != new.shape or not torch.equal(old.nan_to_num(), new.detach().nan_to_num()):
+            if old.shape != new.shape or (old.device == new.device and not _equal(old, new)):
                 yield name
                 break
+
+
+def _equal(old: torch.Tensor, new: torch.Tensor) -> bool:
+    return old.is_meta or torch.equal(old.nan_to_num(), new.nan_to_num())
 
 
 def _tensors(value: object) -> Iterator[torch.Tensor]:

@@ -11,6 +11,7 @@ import nbformat
 import yaml
 from nbclient import NotebookClient
 
+from autograder.authoring.build import COURSE
 from autograder.authoring.source import REPOSITORY
 from autograder.cli import main
 
@@ -53,6 +54,27 @@ def test_both_readmes_have_the_same_commands():
         return [line.split("#")[0].strip() for line in lines]
 
     assert commands(README) == commands(russian)
+
+
+def test_the_map_of_the_seeds_names_what_exists():
+    text = (REPOSITORY / "notebooks" / "README.md").read_text(encoding="utf-8")
+    lessons = {lesson.file_name[:2]: lesson for lesson in COURSE.read()}
+    rows = [line.strip("|").split("|")[-1].strip() for line in text.splitlines() if line.startswith("| ")]
+    places = [row for row in rows if row != "where"]
+    assert text.count("\n## ") == 5
+    assert len(places) > 70
+    for place in places:
+        if place.startswith("waits for "):
+            assert not set(re.findall(r"\d\d", place)) & set(lessons), place
+            continue
+        found = re.findall(r"(\d\d) (`\w+`|\*.+?\*(?=$|, \d))", place)
+        assert found, place
+        for number, where in found:
+            if where.startswith("`"):
+                assert where.strip("`") in COURSE.exercises(lessons[number]), place
+            else:
+                headings = [cell.source for cell in lessons[number].cells if cell.language == "en"]
+                assert any(f"## {where.strip('*')}\n" in f"{source}\n" for source in headings), place
 
 
 def test_conda_installs_what_pip_installs():

@@ -397,6 +397,35 @@ for step in range(20):
         print(f"step {step + 1:2}: loss {loss.item():.4f}")
 # %% tags=["fact"]
 assert loss.item() < 0.1
+
+
+# %% [markdown] tags=["en"]
+# The learning rate decides whether this works at all. The function below is a loop from published notes, without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. There it ran for two steps and printed the first loss only. Six steps, all printed, tell another story.
+# %% [markdown] tags=["ru"] of="c66a7f82"
+# От скорости обучения зависит, сработает ли это вообще. Функция ниже — цикл из опубликованных заметок, без оптимизатора: два слоя, 1000 входов, скорость $10^{-5}$. Там он делал два шага и печатал только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина другая.
+# %%
+def six_losses(lr):
+    torch.manual_seed(0)
+    inputs, targets = torch.randn(64, 1000), torch.randn(64, 10)
+    w1, w2 = torch.randn(1000, 100, requires_grad=True), torch.randn(100, 10, requires_grad=True)
+    losses = []
+    for _ in range(6):
+        loss = ((inputs @ w1).clamp(min=0) @ w2 - targets).pow(2).sum()
+        losses.append(loss.item())
+        loss.backward()
+        with torch.no_grad():
+            for parameter in (w1, w2):
+                parameter -= lr * parameter.grad
+                parameter.grad = None
+    return losses
+
+
+for lr in (1e-5, 1e-6):
+    print(f"{lr:g}:", *(f"{loss:.2g}" for loss in six_losses(lr)))
+# %% tags=["fact"]
+too_fast, slow = six_losses(1e-5), six_losses(1e-6)
+assert too_fast[0] < too_fast[1] < too_fast[2] < too_fast[3] and not math.isfinite(too_fast[5])
+assert all(later < earlier for earlier, later in zip(slow, slow[1:]))
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -1,0 +1,1719 @@
+"""Exercises of lesson 01, leaf tensors: probes, cases and mistakes (L1-L10 and L16 of the course's own list)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Variable
+
+from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.inputs import leaf, signed, uniform
+from autograder.language import Text
+from autograder.measure import counting_backward_runs
+from autograder.observation import AtMost, entries
+from autograder.probe import using_answer
+
+# ------------------------------------------------------------------------------------------ what is seen of a tensor
+
+
+def flags(tensor: Tensor) -> dict[str, object]:
+    """Where a tensor stands in the graph, as far as its flags tell."""
+    return {"is_leaf": tensor.is_leaf, "requires_grad": tensor.requires_grad}
+
+
+def creator(tensor: Tensor) -> str | None:
+    """The name of a tensor's `grad_fn`."""
+    return None if tensor.grad_fn is None else tensor.grad_fn.name()
+
+
+def with_old_gradient(tensor: Tensor) -> Tensor:
+    """`tensor` with something in `.grad`, as after an earlier backward pass."""
+    tensor.grad = torch.full_like(tensor, 100.0)
+    return tensor
+
+
+# ------------------------------------------------------------------------------------- core: which of them are leaves
+
+
+@exercise(
+    title=Text("Which of them are leaves", "Какие из них листовые"),
+    kind="predict",
+    core=True,
+    minutes=8,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Ask of each tensor: was there an operation, was recording on, and did one of its inputs require grad?",
+            "Спросите о каждом тензоре: была ли операция, была ли включена запись и требовал ли градиента хоть один вход?",
+        ),
+        Text(
+            "Three answers are possible: `(True, True)`, `(True, False)`, `(False, True)`. A tensor that does not "
+            "require grad is always a leaf.",
+            "Возможны три ответа: `(True, True)`, `(True, False)`, `(False, True)`. Тензор, который не требует "
+            "градиента, всегда листовой.",
+        ),
+        Text(
+            "A comparison has no derivative to speak of, `round` has one (zero). `.to` with nothing to do returns the "
+            "tensor itself. `Parameter` starts a new leaf.",
+            "У сравнения производной нет, у `round` она есть (ноль). `.to`, которому нечего делать, возвращает сам "
+            "тензор. `Parameter` заводит новый лист.",
+        ),
+    ],
+)
+def predict_leaf(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_leaf)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if any result of arithmetic was taken for a tensor with a history. Nothing is recorded when no "
+    "input requires grad.",
+    ru="Похоже, что любой результат арифметики принят за тензор с историей. Если ни один вход не требует градиента, "
+    "ничего не записывается.",
+)
+def arithmetic_is_recorded() -> dict[str, object]:
+    return {"torch.ones(2) + 1": (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if a result of arithmetic cannot be a leaf. `(False, False)` does not exist: without "
+    "`requires_grad` there is no history, and a tensor without a history is a leaf.",
+    ru="Похоже, что результат арифметики не мог оказаться листом. `(False, False)` не бывает: без "
+    "`requires_grad` нет истории, а тензор без истории листовой.",
+)
+def arithmetic_makes_no_leaf() -> dict[str, object]:
+    return {"torch.ones(2) + 1": (False, False)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if a leaf was taken for a tensor that requires grad. Data, detached tensors and results under "
+    "`no_grad()` are leaves as well.",
+    ru="Похоже, что листом считается только тензор, который требует градиента. Данные, отсоединённые тензоры и "
+    "результаты внутри `no_grad()` тоже листовые.",
+)
+def leaf_means_requires_grad() -> dict[str, object]:
+    constants = "torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"
+    return dict.fromkeys(constants, (False, False))
+
+
+@predict_leaf.mistake(*predict_leaf.mistakes["leaf_means_requires_grad"].says)
+def detached_is_no_leaf() -> dict[str, object]:
+    return {"w.detach()": (False, False)}
+
+
+@predict_leaf.mistake(*predict_leaf.mistakes["leaf_means_requires_grad"].says)
+def untracked_is_no_leaf() -> dict[str, object]:
+    return {"w * 2 under no_grad": (False, False)}
+
+
+@predict_leaf.mistake(*predict_leaf.mistakes["leaf_means_requires_grad"].says)
+def comparison_is_no_leaf() -> dict[str, object]:
+    return {"w > 0.5": (False, False)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if scaling was expected to give a leaf back. `w * 0.01` is a result: its `grad_fn` is a "
+    "multiplication.",
+    ru="Похоже, что после умножения ожидался лист. `w * 0.01` — результат операции: его `grad_fn` — умножение.",
+)
+def scaling_keeps_a_leaf() -> dict[str, object]:
+    return {"w * 0.01": (True, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if a cast was taken for a change of the tensor. It makes a new one, and is recorded like any "
+    "operation: `requires_grad=True` stayed with the tensor before the cast.",
+    ru="Похоже, что приведение типа принято за изменение самого тензора. Оно создаёт новый и записывается, как любая "
+    "операция: лист с `requires_grad=True` — тот, что был до приведения.",
+)
+def casting_keeps_a_leaf() -> dict[str, object]:
+    return {"torch.rand(2, requires_grad=True).double()": (True, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `.to` always made a new tensor. With nothing to do it returns the very tensor it was called on.",
+    ru="Похоже, что `.to` всегда создаёт новый тензор. Если делать нечего, он возвращает тот самый тензор.",
+)
+def to_always_copies() -> dict[str, object]:
+    return {'w.to("cpu")': (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if a view of a leaf was taken for a leaf. It shares the memory, but it is the result of an "
+    "operation, `view`.",
+    ru="Похоже, что представление листа принято за лист. Память у них общая, но это результат операции `view`.",
+)
+def views_are_leaves() -> dict[str, object]:
+    return {"w.view(2, 1)": (True, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `detach()` kept the flag or the history. It leaves both behind and gives a constant.",
+    ru="Похоже, что `detach()` сохранил флаг или историю. Он не переносит ни того, ни другого: получается константа.",
+)
+def detach_keeps_the_flag() -> dict[str, object]:
+    return {"w.detach()": (True, True)}
+
+
+@predict_leaf.mistake(*predict_leaf.mistakes["detach_keeps_the_flag"].says)
+def detach_keeps_the_history() -> dict[str, object]:
+    return {"w.detach()": (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if an operation under `no_grad()` was recorded. Its result is a constant, whatever `w` requires.",
+    ru="Похоже, что операция внутри `no_grad()` считается записанной. Её результат — константа, что бы ни требовал `w`.",
+)
+def no_grad_is_recorded() -> dict[str, object]:
+    return {"w * 2 under no_grad": (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `Parameter(w * 2)` kept the history of `w * 2`. A `Parameter` is always a new leaf.",
+    ru="Похоже, что `Parameter(w * 2)` сохранил историю `w * 2`. `Parameter` — всегда новый лист.",
+)
+def parameters_keep_history() -> dict[str, object]:
+    return {"torch.nn.Parameter(w * 2)": (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if everything computed from `w` requires grad. True and False have no gradient: a comparison, "
+    "like `argmax`, gives a constant.",
+    ru="Похоже, что всё вычисленное из `w` требует градиента. У True и False градиента нет: сравнение, "
+    "как и `argmax`, даёт константу.",
+)
+def comparisons_are_tracked() -> dict[str, object]:
+    return {"w > 0.5": (False, True)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `round` was expected to cut the graph. It stays in it; its derivative is zero.",
+    ru="Похоже, что `round`, по-вашему, обрывает граф. Он остаётся в графе, а его производная равна нулю.",
+)
+def rounding_cuts() -> dict[str, object]:
+    return {"w.round()": (True, False)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if every tensor was expected to have a `grad_fn`. A leaf has none: no operation made it.",
+    ru="Похоже, что `grad_fn` ожидался у каждого тензора. У листа его нет: ни одна операция его не создавала.",
+)
+def leaves_have_a_grad_fn() -> dict[str, object]:
+    return {"w.grad_fn": "AccumulateGrad"}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `w * 0.01` had no `grad_fn`. It is the result of a recorded multiplication, and says so.",
+    ru="Похоже, что у `w * 0.01`, по-вашему, нет `grad_fn`. Это результат записанного умножения, и он об этом помнит.",
+)
+def results_have_no_grad_fn() -> dict[str, object]:
+    return {"(w * 0.01).grad_fn": None}
+
+
+# ---------------------------------------------------------------------------------------- core: who gets a gradient
+
+
+@exercise(
+    title=Text("Who gets a gradient", "Кто получит градиент"),
+    kind="predict",
+    core=True,
+    minutes=8,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "`backward()` walks from `loss` to the leaves. In which tensors does it leave something?",
+            "`backward()` идёт от `loss` к листьям. В каких тензорах он что-то оставляет?",
+        ),
+        Text(
+            "Leaves that require grad, and tensors that were told to keep theirs in time. What they hold is the "
+            "derivative of `loss`, not of the line they stand in.",
+            "В листьях, которые требуют градиента, и в тензорах, которые заранее попросили его сохранить. Там лежит "
+            "производная `loss`, а не той строки, в которой они стоят.",
+        ),
+        Text(
+            "`early` is 6, `late` is 11, and the derivative of `late ** 2` with respect to `late` is 22. A view of a "
+            "leaf is no leaf; its gradient lands in the base, at its place.",
+            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
+            "лист; его градиент попадает в исходный тензор, на своё место.",
+        ),
+    ],
+)
+def predict_grad(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_grad)}
+
+
+@predict_grad.mistake(
+    en="It looks as if `.grad` held the derivative of one line, such as `late` with respect to `early`. It holds the "
+    "derivative of `loss`, where `backward()` began.",
+    ru="Похоже, что в `.grad`, по-вашему, производная одной строки, например `late` по `early`. Там производная "
+    "`loss`, с которого начался `backward()`.",
+)
+def early_holds_the_local() -> dict[str, object]:
+    return {"early.grad": 1.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if `early.grad` held the derivative of `early` with respect to `x`. It is the other way round: the "
+    "derivative of `loss` with respect to `early`.",
+    ru="Похоже, что в `early.grad`, по-вашему, производная `early` по `x`. Наоборот: там производная `loss` по `early`.",
+)
+def early_holds_its_own() -> dict[str, object]:
+    return {"early.grad": 3.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if a non-leaf can never have a `.grad`. Its gradient is computed anyway, and `retain_grad()` before "
+    "`backward()` keeps it.",
+    ru="Похоже, что у нелистового тензора `.grad`, по-вашему, не бывает. Градиент всё равно вычисляется, и "
+    "`retain_grad()` до `backward()` его сохраняет.",
+)
+def non_leaves_never_keep() -> dict[str, object]:
+    return {"early.grad": None}
+
+
+@predict_grad.mistake(
+    en="It looks as if `retain_grad()` works afterwards. It asks the *next* backward pass; this one is over.",
+    ru="Похоже, что `retain_grad()` действует задним числом. Он просит *следующий* обратный проход; этот уже кончился.",
+)
+def retaining_works_afterwards() -> dict[str, object]:
+    return {"late.grad": 22.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if a view had a `.grad` of its own. The gradient of `v[0]` goes on to the leaf `v`.",
+    ru="Похоже, что у представления есть свой `.grad`. Градиент `v[0]` идёт дальше, в лист `v`.",
+)
+def views_have_gradients() -> dict[str, object]:
+    return {"part.grad": 4.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if nothing reached `v`, since only a part of it was used. The gradient lands at the place of that "
+    "part, with zeros beside it.",
+    ru="Похоже, что до `v` ничего не дошло, раз использована только его часть. Градиент попадает на место этой части, "
+    "а рядом стоят нули.",
+)
+def nothing_reaches_the_base() -> dict[str, object]:
+    return {"v.grad": None}
+
+
+@predict_grad.mistake(
+    en="It looks as if the gradient of a part was spread over the whole tensor. `v[1]` has no influence on `loss`: 0.",
+    ru="Похоже, что градиент части распространён на весь тензор. `v[1]` на `loss` не влияет: там 0.",
+)
+def parts_spread() -> dict[str, object]:
+    return {"v.grad": [4.0, 4.0]}
+
+
+@predict_grad.mistake(
+    en="It looks as if the flag had survived the scaling. The name `lost` is bound to the product; the leaf that gets "
+    "the gradient has no name left.",
+    ru="Похоже, что флаг, по-вашему, пережил умножение вместе с листом. Имя `lost` указывает на произведение; "
+    "у листа, который получит градиент, имени не осталось.",
+)
+def scaling_keeps_the_gradient() -> dict[str, object]:
+    return {"lost.grad": 1.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if a constant got a gradient of zero. It gets none: None.",
+    ru="Похоже, что константа получила нулевой градиент. Она не получает никакого: там None.",
+)
+def constants_get_zero() -> dict[str, object]:
+    return {"k.grad": 0.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if every input of the loss got a gradient. A constant gets none, although the loss depends on it.",
+    ru="Похоже, что градиент получили все входы функции потерь. Константа его не получает, хотя потери от неё зависят.",
+)
+def constants_get_gradients() -> dict[str, object]:
+    return {"k.grad": 22.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if `x.grad` held only a part of the chain. It is the product of 3 and 22.",
+    ru="Похоже, что в `x.grad` попала только часть цепочки. Там произведение 3 и 22.",
+)
+def chain_stops_early() -> dict[str, object]:
+    return {"x.grad": 22.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if `loss` kept the gradient it begins with. That one is there, and it is 1, but `loss` is no leaf "
+    "and did not ask to keep it.",
+    ru="Похоже, что `loss` сохранил градиент, с которого всё начинается. Он есть и равен 1, но `loss` — не лист и "
+    "сохранить его не просил.",
+)
+def loss_keeps_one() -> dict[str, object]:
+    return {"loss.grad": 1.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if an optimizer took any tensor that requires grad. It takes leaves only.",
+    ru="Похоже, что оптимизатор, по-вашему, берёт любой тензор, который требует градиента. Он берёт только листья.",
+)
+def optimizers_take_anything() -> dict[str, object]:
+    return {"SGD([lost], lr=0.1)": "accepted"}
+
+
+@predict_grad.mistake(
+    en="It looks as if `backward()` on a constant did nothing. There is no graph to walk, and torch says so.",
+    ru="Похоже, что `backward()` для константы, по-вашему, ничего не делает. Графа нет, и torch об этом сообщает.",
+)
+def constants_go_backward() -> dict[str, object]:
+    return {"k.backward()": "accepted"}
+
+
+# -------------------------------------------------------------------------------------- core: a leaf lost on the way
+
+
+@exercise(
+    title=Text("Find the bug: a weight that is never trained", "Найдите ошибку: вес, который не обучается"),
+    kind="find the bug",
+    core=True,
+    minutes=10,
+    aspects=[
+        aspect(
+            "flags",
+            2,
+            en="What comes back is a leaf that requires grad: it has no `grad_fn`, and an optimizer takes it.",
+            ru="Возвращается лист, который требует градиента: `grad_fn` у него нет, и оптимизатор его принимает.",
+        ),
+        aspect(
+            "made",
+            1,
+            en="It has the shape of `values` and the dtype and the device that were asked for.",
+            ru="У него форма `values` и те dtype и устройство, которые просили.",
+        ),
+        aspect(
+            "values",
+            1,
+            en="Its entries are 0.01 times those of `values`.",
+            ru="Его элементы — это элементы `values`, умноженные на 0.01.",
+            after=("flags", "made"),
+        ),
+        aspect(
+            "input",
+            0,
+            en="`values` is as it was: the same numbers, and it does not require grad.",
+            ru="`values` остался прежним: те же числа, и градиента он не требует.",
+            after=(),
+        ),
+    ],
+    hints=[
+        Text(
+            "Print `w.grad_fn` of what comes back. Which line made it, and where is the leaf?",
+            "Напечатайте `w.grad_fn` у того, что возвращается. Какая строка его создала и где остался лист?",
+        ),
+        Text(
+            "Everything after `requires_grad_()` is recorded. So what has to come first?",
+            "Всё, что идёт после `requires_grad_()`, записывается. Что же должно идти раньше?",
+        ),
+        Text(
+            "w = (values * 0.01).to(...)\nreturn ...",
+            "w = (values * 0.01).to(...)\nreturn ...",
+        ),
+    ],
+)
+def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        weight = answer.trainable_weight(case.values, case.dtype, case.device)
+        seen = {
+            "flags": {**flags(weight), "grad_fn": creator(weight), "retains_grad": weight.retains_grad},
+            "made": {"dtype": str(weight.dtype), "device": weight.device.type, "shape": tuple(weight.shape)},
+            "values": None if weight.device.type == "meta" else weight.detach(),
+        }
+    return {**seen, "input": {"values": case.values.detach(), "requires_grad": case.values.requires_grad}}
+
+
+@trainable_weight.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(values=signed(rng, 2, 3).float(), dtype=torch.float64, device="cpu")
+    yield Case(values=signed(rng, 4), dtype=torch.float64, device="cpu")  # nothing to cast or move
+    yield Case(values=signed(rng, 3, 2), dtype=torch.float32, device="meta")  # a device everybody has
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is scaled after it began to require grad. The product is a result; the leaf that the "
+    "gradient goes to is left behind.",
+    ru="Похоже, что вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который "
+    "попадёт градиент, остался позади.",
+)
+def scales_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_() * 0.01
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is cast or moved after it began to require grad. Where there is something to do, "
+    "`.to` returns a new tensor, and that one is no leaf.",
+    ru="Похоже, что тип или устройство меняются, когда вес уже требует градиента. Если `.to` есть что делать, он "
+    "возвращает новый тензор, и тот не листовой.",
+)
+def moves_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).requires_grad_().to(device=device, dtype=dtype)
+
+
+@trainable_weight.mistake(
+    en="It looks as if `retain_grad()` was meant to make a leaf. It keeps the gradient of a result; an optimizer "
+    "still refuses it.",
+    ru="Похоже, что листом тензор должен был сделать `retain_grad()`. Он сохраняет градиент результата, но оптимизатор "
+    "такой тензор по-прежнему не принимает.",
+)
+def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    weight = (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype)
+    weight.retain_grad()
+    return weight
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` itself was made to require grad. The leaf is then the caller's tensor, and what comes back "
+    "is a result.",
+    ru="Похоже, что требовать градиента заставили сам `values`. Тогда лист — тензор вызывающего кода, а возвращается "
+    "результат операции.",
+)
+def tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.requires_grad_() * 0.01).to(device=device, dtype=dtype)
+
+
+@trainable_weight.mistake(
+    en="It looks as if the history was cut and the flag went with it. The result is a leaf, but a constant: nothing "
+    "asked it to require grad.",
+    ru="Похоже, что вместе с историей потерялся и флаг. Результат листовой, но это константа: требовать градиента его "
+    "никто не просил.",
+)
+def loses_the_flag(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).detach()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is scaled in place while it requires grad. Autograd refuses that for a leaf.",
+    ru="Похоже, что вес умножается на месте, когда он уже требует градиента. Для листа autograd это запрещает.",
+)
+def scales_in_place(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_().mul_(0.01)
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight has the dtype and the device of `values`, not those that were asked for.",
+    ru="Похоже, что у веса dtype и устройство те же, что у `values`, а не те, которые просили.",
+)
+def stays_where_it_was(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the scaling by 0.01 was lost on the way.",
+    ru="Похоже, что по дороге потерялось умножение на 0.01.",
+)
+def forgets_the_scale(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` itself was scaled in place. The caller's data are not yours to change.",
+    ru="Похоже, что на месте умножен сам `values`. Данные вызывающего кода менять нельзя.",
+)
+def scales_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.mul_(0.01).to(device=device, dtype=dtype, copy=True).requires_grad_()
+
+
+# ------------------------------------------------------------------------------- core: gradients of the intermediates
+
+
+class MeanSquare(torch.nn.Module):
+    """The last layer of the networks here: one number."""
+
+    def forward(self, h: Tensor) -> Tensor:
+        return h.square().mean()
+
+
+def network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
+    """Linear and Tanh by turns and a loss; every weight has an old gradient."""
+    layers: list[torch.nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
+        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
+        with_old_gradient(linear.weight)
+        layers += [linear, torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers, MeanSquare())
+
+
+@contextmanager
+def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
+    """What the layers of `model` return, in order of the calls."""
+    outputs: list[Tensor] = []
+
+    def note(_: torch.nn.Module, __: object, output: Tensor) -> None:
+        outputs.append(output)
+
+    handles = [layer.register_forward_hook(note) for layer in model]
+    try:
+        yield outputs
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@exercise(
+    title=Text("Gradients that nobody keeps", "Градиенты, которые никто не хранит"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=14,
+    aspects=[
+        aspect(
+            "gradients",
+            3,
+            en="The list holds the derivative of the loss with respect to the output of each layer, in order of the "
+            "layers.",
+            ru="В списке производные функции потерь по выходу каждого слоя, в порядке слоёв.",
+        ),
+        aspect(
+            "backward_runs",
+            1,
+            en="There is at most one backward pass, however many layers there are.",
+            ru="Обратный проход не больше чем один, сколько бы ни было слоёв.",
+        ),
+        aspect(
+            "kept",
+            1,
+            en="`.grad` of the weights and of `x` holds what it held before.",
+            ru="В `.grad` весов и `x` лежит то же, что и раньше.",
+        ),
+    ],
+    hints=[
+        Text(
+            "These gradients are computed in every backward pass. What throws them away, and when must you speak up?",
+            "Эти градиенты вычисляются при любом обратном проходе. Кто их выбрасывает и когда нужно об этом попросить?",
+        ),
+        Text(
+            "Run the layers one by one and keep the outputs. Two calls take the tensors whose gradient you want and "
+            "touch nothing else.",
+            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают тензоры, чей градиент "
+            "нужен, и которые не трогают остальные.",
+        ),
+        Text(
+            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
+            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
+        ),
+    ],
+)
+def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
+    with outputs_of(case.model) as outputs, counting_backward_runs() as runs, using_answer():
+        gradients = answer.hidden_gradients(case.model, case.x)
+        gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
+    return {
+        "gradients": gradients,
+        "backward_runs": AtMost(limit=1, used=runs.times),
+        "kept": [weight.grad for weight in (*case.model.parameters(), case.x)],
+        "retained": [output.retains_grad for output in outputs],
+        "cut": [output.is_leaf for output in outputs],
+    }
+
+
+@hidden_gradients.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(model=network(rng, 3, 4), x=uniform(rng, 2, 3))
+    yield Case(model=network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+
+
+def forward(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    """The output of every layer, the loss last."""
+    outputs = []
+    for layer in model:
+        x = layer(x)
+        outputs.append(x)
+    return outputs
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `.grad` of the intermediates is read after `backward()`. Their gradients were computed, but "
+    "nobody asked to keep them: None.",
+    ru="Похоже, что после `backward()` читается `.grad` промежуточных тензоров. Градиенты вычислены, но сохранить их "
+    "никто не просил: там None.",
+)
+def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `retain_grad()` comes after `backward()`. It asks the next backward pass; this one has already "
+    "thrown the gradients away.",
+    ru="Похоже, что `retain_grad()` вызывается после `backward()`. Он просит следующий обратный проход; этот градиенты "
+    "уже выбросил.",
+)
+def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    for output in outputs:
+        output.retain_grad()
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if each gradient is that of the next layer's output, not of the loss: local derivatives, before the "
+    "chain rule has joined them.",
+    ru="Похоже, что каждый градиент взят от выхода следующего слоя, а не от функции потерь: это локальные производные, "
+    "ещё не соединённые цепным правилом.",
+)
+def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x)
+    nexts = [*outputs[1:], outputs[-1]]
+    return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip(outputs, nexts)]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if every output is detached and made a leaf before the next layer. That cuts the graph: the loss "
+    "no longer knows about the layers before.",
+    ru="Похоже, что каждый выход перед следующим слоем отсоединяется и становится листом. Граф оборван: функция потерь "
+    "больше не знает о предыдущих слоях.",
+)
+def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = []
+    for layer in model:
+        h = layer(x)
+        x = h.detach().requires_grad_()
+        outputs.append(x)
+    h.backward()
+    return [*(output.grad for output in outputs[:-1]), torch.ones_like(h)]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the gradients stand in the order in which they were computed. A backward pass goes from the "
+    "loss to the input: turn the list around.",
+    ru="Похоже, что градиенты стоят в том порядке, в котором вычислялись. Обратный проход идёт от функции потерь ко "
+    "входу: список нужно перевернуть.",
+)
+def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    gradients: list[Tensor] = []
+    for output in (outputs := forward(model, x)):
+        output.register_hook(gradients.append)  # type: ignore[no-untyped-call]
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return gradients
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the last layer is missing. The loss is an output, too, and its derivative with respect to "
+    "itself is 1.",
+    ru="Похоже, что пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе "
+    "равна 1.",
+)
+def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    *hidden, loss = forward(model, x)
+    return list(torch.autograd.grad(loss, hidden))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if these are the gradients of the weights. Asked for are those of the outputs that run through the "
+    "network.",
+    ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые проходят через сеть.",
+)
+def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(forward(model, x)[-1], list(model.parameters())))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the loss was not asked to keep its own gradient. It is an output like the others: 1, not None.",
+    ru="Похоже, что само значение функции потерь свой градиент не сохранило. Это такой же выход, как другие: там 1, а не "
+    "None.",
+)
+def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs[:-1]:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if a backward pass starts for every layer. One pass meets all of these gradients on its way.",
+    ru="Похоже, что обратный проход запускается для каждого слоя. Один проход встречает все эти градиенты по дороге.",
+)
+def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x)
+    return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if a plain `backward()` ran. The list is right, but that pass also added to `.grad` of every weight.",
+    ru="Похоже, что вызван обычный `backward()`. Список верен, но этот проход заодно прибавил градиенты в `.grad` "
+    "каждого веса.",
+)
+def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the gradients of the weights are cleared at the end. What was there before is gone, and somebody "
+    "may still need it.",
+    ru="Похоже, что в конце градиенты весов обнуляются. То, что лежало там раньше, пропало, а оно могло быть ещё нужно.",
+)
+def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    gradients = adds_to_the_weights(model, x)
+    model.zero_grad()
+    return gradients  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------------------------------- core: one step of descent
+
+
+def weights_with_gradients(rng: torch.Generator, *shapes: tuple[int, ...]) -> list[Tensor]:
+    """Leaves with a gradient each, and a last one that no loss used."""
+    weights = [leaf(rng, *shape) for shape in shapes]
+    for weight in weights[:-1]:
+        weight.grad = signed(rng, *weight.shape)
+    return weights
+
+
+def remade(weights: list[Tensor]) -> list[Tensor]:
+    """Leaves like `weights`, gradients included."""
+    copies = [weight.detach().clone().requires_grad_() for weight in weights]
+    for made, weight in zip(copies, weights):
+        made.grad = None if weight.grad is None else weight.grad.clone()
+    return copies
+
+
+@exercise(
+    title=Text("Find the bug: a step that changes nothing", "Найдите ошибку: шаг, который ничего не меняет"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="The tensors of the list themselves hold the values after the step, in place.",
+            ru="Сами тензоры из списка содержат значения после шага: они изменены на месте.",
+        ),
+        aspect(
+            "flags",
+            1,
+            en="They are still leaves that require grad.",
+            ru="Они по-прежнему листья, которые требуют градиента.",
+        ),
+        aspect(
+            "cleared",
+            1,
+            en="Their `.grad` is None or zero.",
+            ru="Их `.grad` равен None или нулю.",
+        ),
+        aspect(
+            "noticed",
+            1,
+            en="Autograd can notice each change: the `_version` of every tensor that was stepped has grown.",
+            ru="Autograd может заметить каждое изменение: `_version` каждого изменённого тензора вырос.",
+        ),
+    ],
+    hints=[
+        Text(
+            "After `w = w - lr * w.grad`, is `w` the tensor that stands in the list?",
+            "После `w = w - lr * w.grad` имя `w` указывает на тот тензор, что стоит в списке?",
+        ),
+        Text(
+            "An in-place operation changes the tensor itself. In grad mode a leaf refuses it; where does it not?",
+            "Операция на месте меняет сам тензор. При включённой записи лист её не допускает; а где допускает?",
+        ),
+        Text(
+            "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
+            "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
+        ),
+    ],
+)
+def update(answer: Any, case: Case) -> dict[str, object]:
+    weights = remade(case.weights)
+    memory, versions = [w.data_ptr() for w in weights], [w._version for w in weights]
+    listed = list(weights)
+    returned = answer.update(listed, case.lr)
+    with using_answer():
+        in_list = [(found is w, found.requires_grad) for found, w in zip(listed, weights)]
+    return {
+        "weights": [w.detach() for w in weights],
+        "flags": [flags(w) for w in weights],
+        "cleared": [w.grad is None or not bool(w.grad.any()) for w in weights],
+        "noticed": [w._version > before for w, before in zip(weights[:-1], versions)],
+        "in_list": in_list,
+        "returned": returned is not None,
+        "same_memory": [w.data_ptr() == before for w, before in zip(weights, memory)],
+    }
+
+
+@update.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(weights=weights_with_gradients(rng, (2, 3), (4,)), lr=0.1)
+    yield Case(weights=weights_with_gradients(rng, (3,), (2, 2), (1,), (5,)), lr=0.25)
+
+
+def stepped(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """Place, weight and gradient of those that have one."""
+    for place, weight in enumerate(weights):
+        if weight.grad is not None:
+            yield place, weight, weight.grad
+
+
+@update.mistake(
+    en="It looks as if only `.grad` has changed. Either it was cleared before the step could use it, or the step made new "
+    "tensors and bound a name to them; those in the list are others.",
+    ru="Похоже, что изменился только `.grad`. Либо он обнулён до того, как шаг его использовал, либо шаг создал новые "
+    "тензоры и связал с ними имя; в списке стоят другие.",
+)
+def only_clears(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in stepped(weights):
+        w.grad = None
+        w = w - lr * gradient
+
+
+@update.mistake(
+    en="It looks as if new tensors were put into the list. Whoever holds the weights, a model or an optimizer, still "
+    "holds the old ones.",
+    ru="Похоже, что в список положены новые тензоры. Модель и оптимизатор по-прежнему держат старые.",
+)
+def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
+    for place, w, gradient in stepped(weights):
+        weights[place] = w - lr * gradient
+
+
+@update.mistake(
+    en="It looks as if new tensors, made under `no_grad()`, were put into the list. They do not require grad: the next "
+    "loss would have no graph.",
+    ru="Похоже, что в список положены новые тензоры, созданные внутри `no_grad()`. Градиента они не требуют: у следующей "
+    "функции потерь не будет графа.",
+)
+def replaces_with_constants(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for place, w, gradient in stepped(weights):
+            weights[place] = w - lr * gradient
+
+
+@update.mistake(
+    en="It looks as if the new weights are returned. Nobody takes them: the tensors in the list are what a model holds.",
+    ru="Похоже, что новые веса возвращаются. Их никто не возьмёт: модель держит именно те тензоры, что стоят в списке.",
+)
+def returns_new_weights(weights: list[Tensor], lr: float) -> list[Tensor]:
+    return [w if w.grad is None else w - lr * w.grad for w in weights]
+
+
+@update.mistake(
+    en="It looks as if a leaf is changed in place in grad mode. Autograd refuses that: the change would be recorded, and "
+    "the leaf would no longer be one.",
+    ru="Похоже, что лист меняется на месте при включённой записи. Autograd это запрещает: изменение было бы записано, и "
+    "лист перестал бы быть листом.",
+)
+def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in stepped(weights):
+        w -= lr * gradient
+
+
+@update.mistake(
+    en="It looks as if every weight was expected to have a gradient. One that no loss used has None in `.grad`.",
+    ru="Похоже, что градиент ожидался у каждого веса. У того, от которого функция потерь не зависела, в `.grad` лежит "
+    "None.",
+)
+def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for w in weights:
+            w -= lr * w.grad  # type: ignore[operator]
+
+
+@update.mistake(
+    en="It looks as if the gradients are cleared before the step, which then has nothing to use.",
+    ru="Похоже, что градиенты обнуляются до шага, и шагу нечего использовать.",
+)
+def clears_first(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            gradient.zero_()
+            w -= lr * gradient
+
+
+@update.mistake(
+    en="It looks as if the step goes up the slope: the gradient is added.",
+    ru="Похоже, что шаг идёт вверх: градиент прибавляется, а не вычитается.",
+)
+def ascends(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w += lr * gradient
+            w.grad = None
+
+
+@update.mistake(
+    en="It looks as if `requires_grad` was switched off for the step and not on again.",
+    ru="Похоже, что `requires_grad` на время шага выключен и больше не включён.",
+)
+def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in stepped(weights):
+        w.requires_grad_(False)
+        w -= lr * gradient
+        w.grad = None
+
+
+@update.mistake(
+    en="It looks as if the gradients stay in `.grad`. The next `backward()` adds to them.",
+    ru="Похоже, что градиенты остались в `.grad`. Следующий `backward()` прибавит к ним.",
+)
+def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w -= lr * gradient
+
+
+@update.mistake(
+    en="It looks as if the step goes through `.data`. The values are right, but the version counter did not move: "
+    "a graph that still needs the old values would not notice.",
+    ru="Похоже, что шаг сделан через `.data`. Значения верны, но счётчик версий не сдвинулся: граф, которому ещё нужны "
+    "прежние значения, ничего не заметит.",
+)
+def steps_through_data(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in stepped(weights):
+        w.data -= lr * gradient
+        w.grad = None
+
+
+@update.mistake(
+    en="It looks as if `.data` was given a new tensor. The values are right, but the weight now lives in other memory, "
+    "and the version counter did not move.",
+    ru="Похоже, что в `.data` положен новый тензор. Значения верны, но вес теперь лежит в другой памяти, и счётчик "
+    "версий не сдвинулся.",
+)
+def assigns_data(weights: list[Tensor], lr: float) -> None:
+    for _, w, gradient in stepped(weights):
+        w.data = w.data - lr * gradient
+        w.grad = None
+
+
+# ------------------------------------------------------------------------------ core: edits seen and unseen by autograd
+
+
+@exercise(
+    title=Text("Edits that autograd sees, and does not", "Изменения, которые autograd видит и не видит"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "values",
+            1,
+            en="`h` itself holds the numbers of `values`.",
+            ru="Сам `h` содержит числа из `values`.",
+        ),
+        aspect(
+            "noticed",
+            1,
+            en="With `noticed=True`, a backward pass that needs the old `h` is refused with a RuntimeError.",
+            ru="При `noticed=True` обратный проход, которому нужен прежний `h`, прерывается с RuntimeError.",
+        ),
+        aspect(
+            "unnoticed",
+            2,
+            en="With `noticed=False`, the same backward pass runs and gives the gradient of a loss that was never "
+            "computed.",
+            ru="При `noticed=False` тот же обратный проход выполняется и даёт градиент функции потерь, которую никто не "
+            "вычислял.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Autograd compares version numbers, not values. Which ways of writing leave the number as it is?",
+            "Autograd сравнивает номера версий, а не значения. При какой записи номер не меняется?",
+        ),
+        Text(
+            "Try each way on a small tensor and print `_version`: `no_grad()`, `detach()`, `.data`.",
+            "Попробуйте каждый способ на маленьком тензоре и напечатайте `_version`: `no_grad()`, `detach()`, `.data`.",
+        ),
+        Text(
+            "if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ...",
+            "if noticed:\n    with torch.no_grad():\n        h.copy_(...)\nelse:\n    ...",
+        ),
+    ],
+)
+def overwrite(answer: Any, case: Case) -> dict[str, object]:
+    x = (case.h.detach() / 3).requires_grad_()
+    h = x * 3
+    loss = h.square().sum()
+    answer.overwrite(h, case.values.clone(), case.noticed)
+    found: object
+    try:
+        (found,) = torch.autograd.grad(loss, x)
+    except RuntimeError as error:
+        found = "refused" if "modified by an inplace operation" in str(error) else "another error"
+    return {
+        "values": h.detach(),
+        "noticed": found if case.noticed else None,
+        "unnoticed": None if case.noticed else found,
+    }
+
+
+@overwrite.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(h=leaf(rng, 3) * 3, values=signed(rng, 3), noticed=True)
+    yield Case(h=leaf(rng, 2, 3) * 3, values=signed(rng, 2, 3), noticed=False)
+
+
+@overwrite.mistake(
+    en="It looks as if both edits go past the version counter. `.data` and a NumPy array share the memory of `h`, but "
+    "not its counter.",
+    ru="Похоже, что оба изменения идут мимо счётчика версий. У `.data` и у массива NumPy общая с `h` память, но не "
+    "счётчик.",
+)
+def both_unseen(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.data.copy_(values)
+
+
+@overwrite.mistake(
+    en="It looks as if both edits move the version counter. `no_grad()` stops recording, not counting, and what "
+    "`detach()` returns shares the counter.",
+    ru="Похоже, что оба изменения сдвигают счётчик версий. `no_grad()` выключает запись, а не счёт, и у того, что "
+    "вернул `detach()`, счётчик общий.",
+)
+def both_seen(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.detach().copy_(values)
+
+
+@overwrite.mistake(
+    en="It looks as if the two ways are the wrong way round: `.data` is the one that autograd does not see.",
+    ru="Похоже, что два способа перепутаны: autograd не видит как раз `.data`.",
+)
+def swapped(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.data if noticed else h.detach()).copy_(values)
+
+
+@overwrite.mistake(
+    en="It looks as if the numbers went elsewhere, say under a new name or into a copy. The caller's tensor has not "
+    "changed.",
+    ru="Похоже, что числа записаны в другое место, например под новым именем или в копию. Тензор вызывающего кода не "
+    "изменился.",
+)
+def writes_elsewhere(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.detach().clone().copy_(values)
+
+
+@overwrite.mistake(
+    en="It looks as if `requires_grad` was to be switched off for the edit. That flag can be changed at leaves only, and "
+    "`h` is a result.",
+    ru="Похоже, что на время изменения выключается `requires_grad`. Этот флаг можно менять только у листьев, а `h` — "
+    "результат операции.",
+)
+def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.requires_grad_(False)
+    h.copy_(values)
+
+
+# -------------------------------------------------------------------------------- extra: a copy that is not a copy
+
+
+@exercise(
+    title=Text("Find the bug: a snapshot that changes", "Найдите ошибку: снимок, который меняется"),
+    kind="find the bug",
+    minutes=6,
+    aspects=[
+        aspect(
+            "snapshot",
+            1,
+            en="The snapshot holds what `x` held at the time of the call, also after `x` has been edited.",
+            ru="Снимок содержит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
+        ),
+        aspect(
+            "flags",
+            1,
+            en="It is a constant: it does not require grad and has no `grad_fn`.",
+            ru="Это константа: градиента не требует, `grad_fn` у неё нет.",
+        ),
+        aspect(
+            "x",
+            1,
+            en="Editing the snapshot leaves `x` as it is.",
+            ru="Изменение снимка не затрагивает `x`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How many numbers are in memory after `x.detach()`: as many as before, or twice as many?",
+            "Сколько чисел в памяти после `x.detach()`: столько же, сколько было, или вдвое больше?",
+        ),
+        Text(
+            "Two things are wanted: memory of its own, and no history. One call for each.",
+            "Нужны две вещи: своя память и отсутствие истории. По одному вызову на каждую.",
+        ),
+        Text("return x.detach(). ...", "return x.detach(). ..."),
+    ],
+)
+def snapshot(answer: Any, case: Case) -> dict[str, object]:
+    x = case.x.detach().clone().requires_grad_(case.x.requires_grad)
+    x = x if case.x.is_leaf else x * 1
+    taken = answer.snapshot(x)
+    with torch.no_grad():
+        x.mul_(-3)
+    with using_answer():
+        later, tracking = taken.detach().clone(), flags(taken)
+        with torch.no_grad():
+            taken.zero_()
+    return {"snapshot": later, "flags": tracking, "x": x.detach(), "version": x._version}
+
+
+@snapshot.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=leaf(rng, 3))
+    yield Case(x=leaf(rng, 2, 3) * 2)
+    yield Case(x=signed(rng, 4))
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot still shares its memory with `x`. `.data` and `numpy()`, like `detach()`, give a second "
+    "name for the same numbers.",
+    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data` и `numpy()`, как и `detach()`, дают второе имя тех же "
+    "чисел.",
+)
+def takes_data(x: Tensor) -> Tensor:
+    return x.data
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot is still part of the graph. `clone()` copies the numbers and is recorded.",
+    ru="Похоже, что снимок остался частью графа. `clone()` копирует числа, но записывается.",
+)
+def clones_only(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot requires grad, as a new leaf. A record of the past should be a constant.",
+    ru="Похоже, что снимок — новый лист, который требует градиента. Запись о прошлом должна быть константой.",
+)
+def makes_a_weight(x: Tensor) -> Tensor:
+    return x.detach().clone().requires_grad_()
+
+
+@snapshot.mistake(
+    en="It looks as if `copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.",
+    ru="Похоже, что использован `copy.deepcopy`. У листьев он сохраняет `requires_grad`, а результаты операций не "
+    "копирует вовсе.",
+)
+def copies_deeply(x: Tensor) -> Tensor:
+    return copy.deepcopy(x)
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes "
+    "float32 of its numbers.",
+    ru="Похоже, что снимок всегда float32, каким бы ни был `x`. Например, список Python теряет dtype: torch делает из его "
+    "чисел float32.",
+)
+def goes_through_a_list(x: Tensor) -> Tensor:
+    return torch.tensor(x.tolist(), dtype=torch.float32)
+
+
+# ------------------------------------------------------------------------------------------- extra: the NumPy bridge
+
+
+@exercise(
+    title=Text("The bridge to NumPy", "Мост в NumPy"),
+    kind="predict",
+    minutes=8,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Of each call ask: does it copy, or give a second name to the same memory?",
+            "О каждом вызове спросите: он копирует или даёт второе имя той же памяти?",
+        ),
+        Text(
+            "`from_numpy` and `numpy()` share, `torch.tensor` copies. NumPy knows nothing of version counters.",
+            "`from_numpy` и `numpy()` делят память, `torch.tensor` копирует. О счётчиках версий NumPy ничего не знает.",
+        ),
+        Text(
+            "NumPy's default is float64, and the bridge keeps the dtype. `numpy()` asks one question only: would the "
+            "array hide a history that is being recorded?",
+            "В NumPy по умолчанию float64, и мост сохраняет dtype. `numpy()` проверяет одно: не скроет ли массив "
+            "историю, которая сейчас записывается?",
+        ),
+    ],
+)
+def predict_bridge(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_bridge)}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `from_numpy` made float32. It keeps the array's dtype, and NumPy's default is float64.",
+    ru="Похоже, что `from_numpy` должен был дать float32. Он сохраняет dtype массива, а в NumPy по умолчанию float64.",
+)
+def bridge_makes_float32() -> dict[str, object]:
+    return {"torch.from_numpy(array).dtype": "torch.float32"}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `from_numpy` copied. It is a second name for the array's memory.",
+    ru="Похоже, что `from_numpy`, по-вашему, копирует. Это второе имя памяти массива.",
+)
+def from_numpy_copies() -> dict[str, object]:
+    return {"shared[0] after array[0] = 5": 1.0}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `torch.tensor(array)` shared the memory. It always copies.",
+    ru="Похоже, что `torch.tensor(array)`, по-вашему, делит память с массивом. Он всегда копирует.",
+)
+def torch_tensor_shares() -> dict[str, object]:
+    return {"copied[0] after array[0] = 5": 5.0}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `numpy()` gave a copy. An edit of the array is an edit of the tensor.",
+    ru="Похоже, что `numpy()`, по-вашему, даёт копию. Изменение массива — это изменение тензора.",
+)
+def to_numpy_copies() -> dict[str, object]:
+    return {"c[0] after c.numpy()[0] = 7": 1.0}
+
+
+@predict_bridge.mistake(
+    en="It looks as if every conversion needs `detach()`. A constant has no history to hide.",
+    ru="Похоже, что `detach()`, по-вашему, нужен при любом преобразовании. У константы нет истории, которую можно "
+    "скрыть.",
+)
+def numpy_always_needs_detach() -> dict[str, object]:
+    return {"c[0] after c.numpy()[0] = 7": "RuntimeError"}
+
+
+@predict_bridge.mistake(
+    en="It looks as if a tensor that requires grad converts silently. Torch refuses: the array would leave the graph "
+    "without a word.",
+    ru="Похоже, что тензор, который требует градиента, преобразуется без возражений. Torch это запрещает: массив молча "
+    "выпал бы из графа.",
+)
+def tracked_converts() -> dict[str, object]:
+    return {"w.numpy()": "accepted"}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `no_grad()` made no difference to `numpy()`. Inside it nothing is recorded, so there is nothing "
+    "to refuse.",
+    ru="Похоже, что `no_grad()` для `numpy()` ничего не меняет. Внутри него ничего не записывается, и запрещать нечего.",
+)
+def no_grad_is_refused() -> dict[str, object]:
+    return {"w.numpy() under no_grad": "RuntimeError"}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `tolist()` needed `detach()`. It copies the numbers out and is allowed.",
+    ru="Похоже, что для `tolist()`, по-вашему, нужен `detach()`. Он копирует числа наружу, и это разрешено.",
+)
+def tolist_is_refused() -> dict[str, object]:
+    return {"w.tolist()": "RuntimeError"}
+
+
+@predict_bridge.mistake(
+    en="It looks as if `detach()` had made a copy before the edit. It is the leaf's own memory that was edited.",
+    ru="Похоже, что `detach()` перед изменением сделал копию. Изменена память самого листа.",
+)
+def detach_copied() -> dict[str, object]:
+    return {"w[0] after w.detach().numpy()[0] = 9": 1.0}
+
+
+@predict_bridge.mistake(
+    en="It looks as if an edit through NumPy was counted. The version counter belongs to torch; NumPy writes past it.",
+    ru="Похоже, что изменение через NumPy, по-вашему, посчитано. Счётчик версий ведёт torch; NumPy пишет мимо него.",
+)
+def numpy_is_counted() -> dict[str, object]:
+    return {"w._version": 1}
+
+
+# ---------------------------------------------------------------------------------- extra: memory nobody has filled
+
+
+@contextmanager
+def filled_memory() -> Iterator[None]:
+    """Let torch fill uninitialised memory (NaN, the largest integer), so that who reads it reads the same each time."""
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@exercise(
+    title=Text("Find the bug: a sum that starts from garbage", "Найдите ошибку: сумма, которая начинается с мусора"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "total",
+            2,
+            en="What comes back is the sum of the gradients, with the shape and the dtype of `w`.",
+            ru="Возвращается сумма градиентов, с формой и dtype тензора `w`.",
+        ),
+        aspect(
+            "kept",
+            1,
+            en="The sum does not require grad, and `w` and `w.grad` are as they were.",
+            ru="Сумма не требует градиента, а `w` и `w.grad` остались прежними.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Print `total` before the loop, several times. Where do these numbers come from?",
+            "Напечатайте `total` до цикла, несколько раз. Откуда эти числа?",
+        ),
+        Text(
+            "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
+            "whatever `w` is.",
+            "`torch.Tensor(2, 3)` просит место под 2 × 3 числа и ничего туда не пишет. Его dtype — float32, каким бы ни "
+            "был `w`.",
+        ),
+        Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
+    ],
+)
+def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
+    with filled_memory(), using_answer():
+        total = answer.sum_gradients(case.losses, case.w)
+        tracked = total.requires_grad
+    return {"total": total, "kept": {"requires_grad": tracked, "w": case.w.detach(), "w.grad": case.w.grad}}
+
+
+def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
+    """A loss for each row of `points`, as functions without arguments."""
+
+    def loss_of(point: Tensor) -> Callable[[], Tensor]:
+        return lambda: (w * point).square().sum()
+
+    return [loss_of(point) for point in points]
+
+
+@sum_gradients.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    w = with_old_gradient(leaf(rng, 2, 3))
+    yield Case(losses=losses_of(w, uniform(rng, 3, 3)), w=w)
+    w = with_old_gradient(leaf(rng, 4))
+    yield Case(losses=losses_of(w, uniform(rng, 2, 4)), w=w)
+
+
+def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum still starts from memory that nobody filled. `empty_like`, too, writes nothing.",
+    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти. `empty_like` тоже ничего туда не пишет.",
+)
+def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
+    ru="Похоже, что сумма начинается с нулей другого типа. `torch.zeros(w.shape)` — это float32, каким бы ни был `w`.",
+)
+def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros(w.shape, dtype=torch.float32), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the shape became the data. `torch.tensor` makes a tensor of the numbers you hand it; a size goes "
+    "to `torch.zeros`.",
+    ru="Похоже, что форма стала данными. `torch.tensor` делает тензор из переданных чисел; размер передают в "
+    "`torch.zeros`.",
+)
+def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.tensor(w.shape), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
+    ru="Похоже, что сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его "
+    "незачем.",
+)
+def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros_like(w, requires_grad=True), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
+    ru="Похоже, что сумма начинается с результата операции над `w`, например `w * 0`, и тянет за собой историю.",
+)
+def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(w * 0, losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum was collected in `w.grad`, on top of what was there.",
+    ru="Похоже, что сумма собрана в `w.grad`, поверх того, что там уже лежало.",
+)
+def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
+    for loss in losses:
+        loss().backward()  # type: ignore[no-untyped-call]
+    return w.grad
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w.grad` was cleared and used for the sum. The caller still needs what was there.",
+    ru="Похоже, что `w.grad` обнулён и использован для суммы. Вызывающему коду ещё нужно то, что там лежало.",
+)
+def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
+    w.grad = None
+    for loss in losses:
+        loss().backward()  # type: ignore[no-untyped-call]
+    return w.grad
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts as another name for `w`: it is added to the weight itself.",
+    ru="Похоже, что сумма начинается как второе имя `w`: прибавляется к самому весу.",
+)
+def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(w.detach().zero_(), losses, w)
+
+
+# ------------------------------------------------------------------------------- extra: Variable cuts the graph
+
+
+def accumulators(root: Tensor) -> int:
+    """How many leaves a backward pass from `root` would reach."""
+    waiting, seen = [root.grad_fn], set[object]()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            waiting += [following for following, _ in node.next_functions]
+    return sum(node.name().endswith("AccumulateGrad") for node in seen)  # type: ignore[attr-defined]
+
+
+@exercise(
+    title=Text("Find the bug: half of the weights learn", "Найдите ошибку: учится половина весов"),
+    kind="find the bug",
+    minutes=6,
+    aspects=[
+        aspect("loss", 0, en="The value of the loss is the same.", ru="Значение функции потерь то же."),
+        aspect(
+            "w.grad",
+            2,
+            en="After `loss.backward()` the first weight has its gradient.",
+            ru="После `loss.backward()` у первого веса есть его градиент.",
+        ),
+        aspect(
+            "u.grad",
+            1,
+            en="So has the second.",
+            ru="У второго тоже.",
+            after=("loss", "w.grad"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which leaves does the graph of the loss lead to? Look at `h.grad_fn`.",
+            "К каким листьям ведёт граф функции потерь? Посмотрите на `h.grad_fn`.",
+        ),
+        Text(
+            "A tensor is a `Variable` since torch 0.4. What does `Variable(h)` still do, then?",
+            "Начиная с torch 0.4 тензор и есть `Variable`. Что же тогда ещё делает `Variable(h)`?",
+        ),
+        Text("h = (x @ w).tanh()\n...", "h = (x @ w).tanh()\n..."),
+    ],
+)
+def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
+    w, u = (tensor.detach().clone().requires_grad_() for tensor in (case.w, case.u))
+    with using_answer():
+        loss = answer.two_layer_loss(case.x, w, u)
+        reached = accumulators(loss)
+        loss.backward()
+    return {"loss": loss.detach(), "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
+
+
+@two_layer_loss.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 4, 2), w=leaf(rng, 2, 3), u=leaf(rng, 3, 1))
+    yield Case(x=signed(rng, 2, 3), w=leaf(rng, 3, 2), u=leaf(rng, 2, 2))
+
+
+@two_layer_loss.mistake(
+    en="It looks as if a new leaf was put between the layers. It requires grad and takes the gradient itself; "
+    "`w`, behind it, gets none.",
+    ru="Похоже, что между слоями поставлен новый лист. Он требует градиента и забирает его себе; `w` за ним не получает "
+    "ничего.",
+)
+def starts_a_new_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    h = Variable((x @ w).tanh(), requires_grad=True)  # type: ignore[no-untyped-call]
+    return (h @ u).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the loss was made a leaf that requires grad. `backward()` runs and has nowhere to go: no weight "
+    "gets anything.",
+    ru="Похоже, что листом, который требует градиента, сделано само значение функции потерь. `backward()` выполняется, "
+    "но идти ему некуда: веса не получают ничего.",
+)
+def makes_the_loss_a_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().mean().detach().requires_grad_()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the cut has moved: now the second weight is wrapped, and it is the one without a gradient.",
+    ru="Похоже, что разрыв переместился: теперь обёрнут второй вес, и без градиента остался он.",
+)
+def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u.detach()).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the function calls `backward()` itself. That is the caller's part: the graph is used up when the "
+    "caller tries.",
+    ru="Похоже, что функция сама вызывает `backward()`. Это дело вызывающего кода: когда до него доходит очередь, граф "
+    "уже израсходован.",
+)
+def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    loss = ((x @ w).tanh() @ u).square().mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss
+
+
+# ---------------------------------------------------------------- extra: a leaf that matters and gets no gradient
+
+
+@exercise(
+    title=Text("A leaf that matters and gets nothing", "Лист, который важен и ничего не получает"),
+    kind="write the counter-example",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "leaf",
+            0,
+            en="`t` is a leaf that requires grad.",
+            ru="`t` — лист, который требует градиента.",
+        ),
+        aspect(
+            "backward",
+            0,
+            en="`loss(t).backward()` runs without an error.",
+            ru="`loss(t).backward()` выполняется без ошибки.",
+        ),
+        aspect(
+            "depends",
+            1,
+            en="`loss(t)` is the same each time, and another number once 1 has been added to every entry of `t`.",
+            ru="`loss(t)` каждый раз одно и то же, а если прибавить 1 к каждому элементу `t`, число меняется.",
+            after=("leaf", "backward"),
+        ),
+        aspect(
+            "empty",
+            2,
+            en="`t.grad` is None after the backward pass.",
+            ru="После обратного прохода `t.grad` равен None.",
+            after=("leaf", "backward", "depends"),
+        ),
+    ],
+    hints=[
+        Text(
+            "The numbers of `t` must reach the loss. On which ways do numbers travel without their history?",
+            "Числа из `t` должны дойти до функции потерь. Какими путями числа идут без истории?",
+        ),
+        Text(
+            "And `backward()` needs some graph to walk: give it a second leaf.",
+            "И `backward()` нужен какой-нибудь граф: дайте ему второй лист.",
+        ),
+        Text(
+            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
+            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
+        ),
+    ],
+)
+def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
+    error: str | None = None
+    with using_answer():
+        t, loss = answer.leaf_without_gradient()
+        tracking = flags(t)
+        values = [loss(t).item() for _ in range(2)]
+        try:
+            loss(t).backward()
+        except RuntimeError as raised:
+            error = type(raised).__name__
+        gradient = t.grad
+        found = "nothing" if gradient is None else "numbers" if bool(gradient.any()) else "zeros"
+        with torch.no_grad():
+            t.add_(1)
+        values.append(loss(t).item())
+    return {
+        "leaf": all(tracking.values()),
+        "backward": error is None,
+        "depends": values[0] == values[1] != values[2],
+        "empty": found == "nothing",
+        "flags": tracking,
+        "found": found,
+        "error": error,
+    }
+
+
+Counterexample = tuple[Tensor, Callable[[Tensor], Tensor]]
+
+
+def a_weight() -> Tensor:
+    return torch.tensor([1.5, -2.0], requires_grad=True)
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss does not depend on `t` at all. Then no gradient is no surprise: let the numbers of `t` "
+    "matter.",
+    ru="Похоже, что функция потерь вообще не зависит от `t`. Тогда отсутствие градиента не удивляет: пусть числа из `t` "
+    "на что-то влияют.",
+)
+def never_uses_it() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: other.sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if `t` is a constant. It must require grad, and still get nothing.",
+    ru="Похоже, что `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
+)
+def takes_a_constant() -> Counterexample:
+    other = a_weight()
+    return torch.ones(2), lambda t: (other * t).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if `t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
+    ru="Похоже, что `t` — результат операции, а не лист. Что такой тензор не получает `.grad`, — правило, а не "
+    "исключение.",
+)
+def takes_a_result() -> Counterexample:
+    return a_weight() * 2, lambda t: t.sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if nothing is left of the graph: `backward()` has nowhere to go and raises. Some other leaf has to "
+    "require grad.",
+    ru="Похоже, что от графа ничего не осталось: `backward()` некуда идти, и он сообщает об ошибке. Нужен ещё один лист, "
+    "который требует градиента.",
+)
+def cuts_everything() -> Counterexample:
+    return a_weight(), lambda t: t.detach().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the derivative is zero. Zero is a gradient: `t.grad` holds zeros, not None.",
+    ru="Похоже, что производная равна нулю. Ноль — тоже градиент: в `t.grad` нули, а не None.",
+)
+def finds_a_zero() -> Counterexample:
+    return a_weight(), lambda t: t.round().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the history of `t` reaches the loss along with its numbers. So the gradient reaches `t`.",
+    ru="Похоже, что вместе с числами до функции потерь доходит и история `t`. Поэтому и градиент доходит до `t`.",
+)
+def keeps_the_history() -> Counterexample:
+    return a_weight(), lambda t: t.square().sum()

@@ -1,0 +1,1330 @@
+# %% [markdown] tags=["en"] reading=20
+# # Leaf tensors
+#
+# Somebody wants small weights and writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without complaint. And `w.grad` is None.
+#
+# What is missing is one word: `w` is not a *leaf*. This lesson is about that word, because it decides who gets a gradient.
+#
+# After this lesson you can:
+#
+# * say of any tensor whether it is a leaf and whether it requires grad;
+# * say what its `.grad` holds after `backward()`, and get the gradient of a tensor that keeps none;
+# * scale, cast and move a weight without losing it;
+# * change a weight in place so that autograd knows about it, and tell when it cannot know.
+#
+# You need lesson 00: `backward()`, `.grad`, one step of gradient descent.
+# %% [markdown] tags=["ru"] of="2fb49c98"
+# # Листовые тензоры
+#
+# Кому-то нужны небольшие веса, и он пишет `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` равен True, значение функции потерь вычисляется, `backward()` выполняется без возражений. А в `w.grad` лежит None.
+#
+# Не хватает одного слова: `w` — не *лист*. Об этом слове весь урок, потому что от него зависит, кто получит градиент.
+#
+# После урока вы сможете:
+#
+# * сказать о любом тензоре, лист ли он и требует ли градиента;
+# * сказать, что лежит в его `.grad` после `backward()`, и получить градиент тензора, который его не хранит;
+# * умножить вес на число, сменить ему тип и устройство и не потерять его;
+# * изменить вес на месте так, чтобы autograd об этом знал, и понять, когда он знать не может.
+#
+# Понадобится урок 00: `backward()`, `.grad`, один шаг градиентного спуска.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("leaf_tensors", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("leaf_tensors", language="ru")
+# %%
+import warnings
+
+import torch
+
+# %% [markdown] tags=["en"]
+# ## What a tensor knows about its past
+#
+# Two tensors require grad, a third does not. What do their sums know?
+# %% [markdown] tags=["ru"] of="36ab8981"
+# ## Что тензор знает о своём прошлом
+#
+# Два тензора требуют градиента, третий нет. Что знают их суммы?
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
+b = torch.tensor([4.0, 4.0, 4.0])
+
+for name, tensor in {
+    "x": x,
+    "b": b,
+    "x + y": x + y,
+    "(x + y).sum()": (x + y).sum(),
+    "x + b": x + b,
+    "b + b": b + b,
+}.items():
+    made_by = tensor.grad_fn and tensor.grad_fn.name()
+    print(f"{name:14} requires_grad={tensor.requires_grad!s:6} is_leaf={tensor.is_leaf!s:6} grad_fn={made_by}")
+# %% tags=["fact"]
+assert x.grad_fn is None and b.grad_fn is None and (b + b).grad_fn is None
+assert (x + y).grad_fn.name() == (x + b).grad_fn.name() == "AddBackward0" and (
+    x + y
+).sum().grad_fn.name() == "SumBackward0"
+assert x.is_leaf and b.is_leaf and (b + b).is_leaf and not (x + b).is_leaf and (x + b).requires_grad
+(x + y).sum().backward()
+assert x.grad.tolist() == y.grad.tolist() == [1, 1, 1]
+a = torch.tensor(2.0, requires_grad=True)
+c = a + torch.tensor(4.0)
+assert c.requires_grad and not c.is_leaf and c.item() == 6
+assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 33]
+
+
+# %% [markdown] tags=["en"]
+# An operation is *recorded* when recording is on and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
+#
+# A tensor is a **leaf** when it has no `grad_fn`. You will often read that a leaf is a tensor “created directly and not as a result of any arithmetic operation”. The last row refutes it: `b + b` is arithmetic, and a leaf. “Every computed tensor carries a history” falls with it.
+#
+# | `is_leaf` | `requires_grad` | what it is |
+# |---|---|---|
+# | True | True | a weight: it gets `.grad` |
+# | True | False | a constant: data, or a result without history |
+# | False | True | a result with a history |
+#
+# The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf.
+# %% [markdown] tags=["ru"] of="d2b9a801"
+# Операция *записывается*, если запись включена и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат — такая же константа, как любая другая.
+#
+# Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка это опровергает: `b + b` — арифметика и при этом лист. Вместе с ним неверно и «каждый вычисленный тензор хранит свою историю».
+#
+# | `is_leaf` | `requires_grad` | что это |
+# |---|---|---|
+# | True | True | вес: он получает `.grad` |
+# | True | False | константа: данные или результат без истории |
+# | False | True | результат с историей |
+#
+# Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист.
+# %% [markdown] tags=["en"]
+# Now the cases in which people disagree. Read the function; do not run it yet.
+# %% [markdown] tags=["ru"] of="87a51d4e"
+# Теперь случаи, о которых спорят. Прочтите функцию, но пока не выполняйте.
+# %%
+def leaf_table():
+    def flags(tensor):
+        return tensor.is_leaf, tensor.requires_grad
+
+    def made_by(tensor):
+        return None if tensor.grad_fn is None else tensor.grad_fn.name()
+
+    w = torch.rand(2, requires_grad=True)
+    with torch.no_grad():
+        doubled = w * 2
+    return {
+        "torch.ones(2) + 1": flags(torch.ones(2) + 1),
+        "w * 0.01": flags(w * 0.01),
+        "torch.rand(2, requires_grad=True).double()": flags(torch.rand(2, requires_grad=True).double()),
+        'w.to("cpu")': flags(w.to("cpu")),
+        "w.view(2, 1)": flags(w.view(2, 1)),
+        "w.detach()": flags(w.detach()),
+        "w * 2 under no_grad": flags(doubled),
+        "torch.nn.Parameter(w * 2)": flags(torch.nn.Parameter(w * 2)),
+        "w > 0.5": flags(w > 0.5),
+        "w.round()": flags(w.round()),
+        "w.grad_fn": made_by(w),
+        "(w * 0.01).grad_fn": made_by(w * 0.01),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_leaf`: which of them are leaves
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put what `leaf_table()` returns in place of each `...`: for the first ten a pair `(is_leaf, requires_grad)`, such as `(True, False)`; for the last two the name of the `grad_fn` as text, such as `"AddBackward0"`, or `None`.
+# %% [markdown] tags=["ru"] of="cbe2fede"
+# ### Упражнение `predict_leaf`: какие из них листовые
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `leaf_table()`: в первых десяти строках пару `(is_leaf, requires_grad)`, например `(True, False)`; в последних двух имя `grad_fn` строкой, например `"AddBackward0"`, или `None`.
+# %% answer="predict_leaf"
+predict_leaf = {
+    "torch.ones(2) + 1": (True, False),
+    "w * 0.01": (False, True),
+    "torch.rand(2, requires_grad=True).double()": (False, True),
+    'w.to("cpu")': (True, True),
+    "w.view(2, 1)": (False, True),
+    "w.detach()": (True, False),
+    "w * 2 under no_grad": (True, False),
+    "torch.nn.Parameter(w * 2)": (True, True),
+    "w > 0.5": (True, False),
+    "w.round()": (False, True),
+    "w.grad_fn": None,
+    "(w * 0.01).grad_fn": "MulBackward0",
+}
+# %% given="predict_leaf"
+predict_leaf = {
+    "torch.ones(2) + 1": ...,
+    "w * 0.01": ...,
+    "torch.rand(2, requires_grad=True).double()": ...,
+    'w.to("cpu")': ...,
+    "w.view(2, 1)": ...,
+    "w.detach()": ...,
+    "w * 2 under no_grad": ...,
+    "torch.nn.Parameter(w * 2)": ...,
+    "w > 0.5": ...,
+    "w.round()": ...,
+    "w.grad_fn": ...,
+    "(w * 0.01).grad_fn": ...,
+}
+# %% check="predict_leaf"
+from autograder import check
+
+check("predict_leaf")
+# %% tags=["fact"]
+assert predict_leaf == leaf_table()
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+leaf_table()
+# %% [markdown] tags=["en"]
+# `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, `.to` returns the tensor itself, and the bug hides until the code meets a GPU.
+#
+# “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf.
+# %% [markdown] tags=["ru"] of="6444cf38"
+# `.double()` и `.to` — такие же операции, как другие: если им есть что делать, они создают новый тензор и записывают это. Если делать нечего, `.to` возвращает сам тензор, и ошибка прячется до первой встречи с GPU.
+#
+# «Выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет, они дают константы. У `round` она есть и равна нулю, поэтому он остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист.
+# %% tags=["fact"]
+w = torch.rand(2, requires_grad=True)
+assert w.to("cpu") is w and w.double() is not w
+for constant in (w > 0.5, w.argmax(), w.long(), w.detach()):
+    assert constant.is_leaf and not constant.requires_grad
+assert w.round().requires_grad and torch.autograd.grad(w.round().sum(), w)[0].tolist() == [0, 0]
+assert w.to("meta").grad_fn.name() == w.double().grad_fn.name() == "ToCopyBackward0"
+
+
+# %% [markdown] tags=["en"]
+# ## How a tensor comes to require grad
+#
+# `torch.tensor`, `torch.zeros`, `torch.randn` and their like take `requires_grad=True`. `torch.as_tensor` and `torch.from_numpy` do not, nor do the old constructors `torch.FloatTensor` and `torch.LongTensor`. For those there is `t.requires_grad_()` afterwards, or `t.requires_grad = True`.
+#
+# Three things are refused. The cell tries them and prints what torch says.
+# %% [markdown] tags=["ru"] of="bd78af83"
+# ## Как тензор начинает требовать градиента
+#
+# `torch.tensor`, `torch.zeros`, `torch.randn` и подобные принимают `requires_grad=True`. `torch.as_tensor` и `torch.from_numpy` не принимают, старые конструкторы `torch.FloatTensor` и `torch.LongTensor` тоже. Для них есть `t.requires_grad_()` следом или `t.requires_grad = True`.
+#
+# Три вещи запрещены. Ячейка пробует их и печатает, что отвечает torch.
+# %%
+def attempt(action):
+    """The name of the error that `action()` raises, or "accepted" when there is none."""
+    try:
+        action()
+        return "accepted"
+    except Exception as error:
+        print(f"{type(error).__name__}: {str(error)[:100]}")
+        return type(error).__name__
+
+
+for action in (
+    lambda: torch.tensor([1, 2], requires_grad=True),  # integers
+    lambda: (x * 2).requires_grad_(False),  # a result
+    lambda: torch.optim.SGD([x * 2], lr=0.1),  # a result as a weight
+):
+    attempt(action)
+# %% tags=["fact"]
+import contextlib
+import io
+
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    assert attempt(lambda: torch.tensor([1, 2], requires_grad=True)) == "RuntimeError"
+    assert attempt(lambda: (x * 2).requires_grad_(False)) == "RuntimeError"
+    assert attempt(lambda: torch.optim.SGD([x * 2], lr=0.1)) == "ValueError"
+    assert attempt(lambda: torch.FloatTensor(3, 3, requires_grad=True)) == "TypeError"
+    assert attempt(lambda: torch.as_tensor([1.0], requires_grad=True)) == "TypeError"
+    assert attempt(lambda: torch.from_numpy(torch.ones(2).numpy(), requires_grad=True)) == "TypeError"
+    assert attempt(lambda: torch.randn((3, 3), requires_grad=True)) == "accepted"
+    assert attempt(lambda: torch.FloatTensor([3.0, 3.0]).requires_grad_()) == "accepted"
+for complaint in ("Only Tensors of floating point and complex dtype", "flags of leaf variables", "a non-leaf Tensor"):
+    assert complaint in printed.getvalue()
+assert torch.tensor([1, 2]).dtype == torch.int64
+
+
+# %% [markdown] tags=["en"]
+# Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer takes leaves only. Where a leaf was lost, that `ValueError` is good news: `backward()` would have said nothing.
+# %% [markdown] tags=["ru"] of="56c54071"
+# Производная бывает только у чисел, которые могут измениться чуть-чуть: у чисел с плавающей точкой и комплексных. Флаг результата следует из его входов, выключить его нельзя. А оптимизатор принимает только листья. Если лист потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
+# %% [markdown] tags=["en"]
+# ## Who gets a gradient
+#
+# `backward()` computes the derivative of the tensor it is called on with respect to everything on the way. It keeps only some of them. Reading `.grad` of a result gives `None` and a warning that begins “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; the helper below silences it, since a notebook's warnings get in the way here.
+#
+# Read the second function; do not run it yet. Autograd complains with a `RuntimeError`, an optimizer with a `ValueError`.
+# %% [markdown] tags=["ru"] of="543c1cb0"
+# ## Кто получит градиент
+#
+# `backward()` вычисляет производную тензора, у которого он вызван, по всему, что встретится на пути. Сохраняет он лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается словами “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; функция ниже его подавляет, чтобы оно не мешало читать вывод.
+#
+# Прочтите вторую функцию, но пока не выполняйте. Autograd сообщает об ошибке через `RuntimeError`, оптимизатор — через `ValueError`.
+# %%
+def grad_of(tensor):
+    """What `tensor.grad` holds, without the warning that torch gives for a non-leaf."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tensor.grad
+
+
+def who_gets_grad():
+    x = torch.tensor(2.0, requires_grad=True)
+    k = torch.tensor(5.0)
+    v = torch.tensor([1.0, 7.0], requires_grad=True)
+    lost = torch.tensor(3.0, requires_grad=True) * 0.01
+    part = v[0]
+
+    early = x * 3
+    early.retain_grad()
+    late = early + k
+    loss = late**2 + 4 * part + lost
+    loss.backward()
+    late.retain_grad()
+
+    return {
+        "x.grad": x.grad.item(),
+        "k.grad": k.grad,
+        "v.grad": v.grad.tolist(),
+        "part.grad": grad_of(part),
+        "lost.grad": grad_of(lost),
+        "early.grad": early.grad.item(),
+        "late.grad": grad_of(late),
+        "loss.grad": grad_of(loss),
+        "SGD([lost], lr=0.1)": attempt(lambda: torch.optim.SGD([lost], lr=0.1)),
+        "k.backward()": attempt(lambda: k.backward()),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_grad`: who gets a gradient
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put what `who_gets_grad()` returns in place of each `...`: a number, a list of two numbers, `None`, `"accepted"`, or the name of the error as text.
+# %% [markdown] tags=["ru"] of="719a1ef6"
+# ### Упражнение `predict_grad`: кто получит градиент
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `who_gets_grad()`: число, список из двух чисел, `None`, `"accepted"` или имя ошибки строкой.
+# %% answer="predict_grad"
+predict_grad = {
+    "x.grad": 66.0,
+    "k.grad": None,
+    "v.grad": [4.0, 0.0],
+    "part.grad": None,
+    "lost.grad": None,
+    "early.grad": 22.0,
+    "late.grad": None,
+    "loss.grad": None,
+    "SGD([lost], lr=0.1)": "ValueError",
+    "k.backward()": "RuntimeError",
+}
+# %% given="predict_grad"
+predict_grad = {
+    "x.grad": ...,
+    "k.grad": ...,
+    "v.grad": ...,
+    "part.grad": ...,
+    "lost.grad": ...,
+    "early.grad": ...,
+    "late.grad": ...,
+    "loss.grad": ...,
+    "SGD([lost], lr=0.1)": ...,
+    "k.backward()": ...,
+}
+# %% check="predict_grad"
+from autograder import check
+
+check("predict_grad")
+# %% tags=["fact"]
+with contextlib.redirect_stdout(io.StringIO()):
+    assert predict_grad == who_gets_grad()
+leaf = torch.tensor(3.0, requires_grad=True)
+(leaf * 0.01).backward()
+assert round(leaf.grad.item(), 6) == 0.01  # the leaf without a name in the picture
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert (w * 2).grad is None
+assert str(warned[0].message).startswith("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed")
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+who_gets_grad()
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+places = {
+    "x\n66": (0, 2, "leaf, a weight"),
+    "k\nNone": (0, 1, "leaf, a constant"),
+    "v\n[4, 0]": (0, 0, "leaf, a weight"),
+    "(no name)\n0.01": (0, -1, "leaf, a weight"),
+    "early\n22": (1.2, 2, "result, kept"),
+    "late\nNone": (2.4, 2, "result"),
+    "part\nNone": (1.2, 0, "result"),
+    "lost\nNone": (1.2, -1, "result"),
+    "loss\nNone": (3.6, 1, "result"),
+}
+arrows = [(0, 4), (4, 5), (1, 5), (2, 6), (3, 7), (5, 8), (6, 8), (7, 8)]
+colours = {"leaf, a weight": "#9fd8a5", "leaf, a constant": "#e4e4e4", "result": "#ffffff", "result, kept": "#ffe08a"}
+figure, axes = plt.subplots(figsize=(8, 3.6))
+spots = list(places.values())
+for start_at, end_at in arrows:
+    axes.annotate(
+        "", spots[end_at][:2], spots[start_at][:2], arrowprops={"arrowstyle": "->", "shrinkA": 26, "shrinkB": 26}
+    )
+for label, (across, up, kind) in places.items():
+    axes.text(
+        across, up, label, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "facecolor": colours[kind]}
+    )
+for kind, colour in colours.items():
+    axes.scatter([], [], marker="s", s=90, color=colour, edgecolor="black", label=kind)
+axes.set(xlim=(-0.5, 4.3), ylim=(-1.5, 2.5))
+axes.axis("off")
+axes.legend(loc="lower right", frameon=False)
+axes.set_title("below each name: .grad after loss.backward()", fontsize=10)
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# A `.grad` is filled for leaves that require grad and that the loss depends on, and for results that asked in time. `retain_grad()` asks the next backward pass; after the fact it sets a flag and nothing more. A view such as `v[0]` is a result: its gradient goes on to the leaf. And the name `lost` is bound to the product, while the leaf before it, which did get its gradient, has no name left.
+#
+# So `backward()` does not “calculate all the gradients”, as one notebook promises just before it prints `None` for two of its own. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. If they are kept, they hold something else, too.
+# %% [markdown] tags=["ru"] of="a5acd3b7"
+# `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, которые попросили об этом заранее. `retain_grad()` просит следующий обратный проход; после него он лишь ставит флаг. Представление вроде `v[0]` — результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; лист, который стоит перед ним и свой градиент получил, остался без имени.
+#
+# Так что `backward()` не «вычисляет все градиенты», как обещает одна тетрадь перед тем, как напечатать `None` для двух своих тензоров. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для единичного `x` размера 2 × 2 и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Все три печатают `None`. А если их сохранить, в них лежит другое.
+# %%
+x = torch.ones(2, 2, requires_grad=True)
+y = x + 2
+z = y * y * 3
+out = z.mean()
+for tensor in (y, z, out):
+    tensor.retain_grad()
+out.backward()
+
+print(
+    "x.grad",
+    x.grad[0, 0].item(),
+    " y.grad",
+    y.grad[0, 0].item(),
+    " z.grad",
+    z.grad[0, 0].item(),
+    " out.grad",
+    out.grad.item(),
+)
+# %% tags=["fact"]
+assert (x.grad == 4.5).all() and (y.grad == 4.5).all() and (z.grad == 0.25).all() and out.grad == 1
+assert 1 / z.shape[0] == 0.5 and 1 / z.numel() == 0.25 and y.grad_fn.name() == "AddBackward0" and x.grad_fn is None
+x1, x2, x3, x4 = (torch.tensor(n, requires_grad=True) for n in (2.0, 3.0, 1.0, 4.0))
+z1, z2 = x1 * x2, x3 * x4
+assert [g.item() for g in torch.autograd.grad(z1 + z2, [x1, x2, x3, x4, z1, z2])] == [
+    3,
+    2,
+    4,
+    1,
+    1,
+    1,
+] and x1.grad is None
+z1, z2 = x1 * x2, x3 * x4
+(z1 + z2).backward()
+assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1) is None and grad_of(z2) is None
+# %% [markdown] tags=["en"]
+# `t.grad` is always the derivative of the tensor on which `backward()` was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1, the number with which every backward pass begins.
+# %% [markdown] tags=["ru"] of="878d71e6"
+# `t.grad` — всегда производная того тензора, у которого вызвали `backward()`: здесь `out`. По `z` она равна $1/4$, потому что среднее делит на число элементов, 4, а не на `z.shape[0]`, то есть 2. По `y` она равна $6y/4 = 4.5$. По самому `out` — 1: с этого числа начинается любой обратный проход.
+
+
+# %% [markdown] tags=["en"]
+# ## A leaf lost on the way
+#
+# Weights start small, in the right precision, on the right device. Each of the three wishes is an operation.
+#
+# ### Exercise `trainable_weight`: a weight that is never trained
+# *find the bug · ●○○ · 10 minutes · 4 points*
+#
+# `trainable_weight(values, dtype, device)` returns a weight to be trained: 0.01 times `values`, with the shape of `values`, of the given dtype (a `torch.dtype`), on the given device (text such as `"cpu"`). The weight must be a leaf that requires grad, so that an optimizer takes it. `values` is a constant and stays as it is.
+#
+# The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
+# %% [markdown] tags=["ru"] of="74b8a030"
+# ## Лист, потерянный по дороге
+#
+# В начале обучения веса малы, у них нужная точность, они лежат на нужном устройстве. Каждое из трёх пожеланий — операция.
+#
+# ### Упражнение `trainable_weight`: вес, который не обучается
+# *найти ошибку · ●○○ · 10 минут · 4 балла*
+#
+# `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: 0.01 от `values`, с формой `values`, с данным dtype (это `torch.dtype`), на данном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы оптимизатор его принял. `values` — константа и остаётся прежним.
+#
+# Проверка использует и устройство `"meta"`. Оно есть у всех: у его тензоров есть форма и dtype, но нет чисел, а перенос туда — такая же операция, как перенос на GPU.
+# %% answer="trainable_weight"
+def trainable_weight(values, dtype, device):
+    """A leaf that requires grad: 0.01 times `values`, of `dtype`, on `device`."""
+    weight = values * 0.01
+    return weight.to(device=device, dtype=dtype).requires_grad_()
+
+
+# %% given="trainable_weight"
+def trainable_weight(values, dtype, device):
+    """A leaf that requires grad: 0.01 times `values`, of `dtype`, on `device`."""
+    weight = values.clone().requires_grad_()
+    return (weight * 0.01).to(device=device, dtype=dtype)
+
+
+# %% alternative="trainable_weight"
+def trainable_weight(values, dtype, device):
+    return torch.nn.Parameter(0.01 * values.to(device, dtype))
+
+
+# %% alternative="trainable_weight"
+def trainable_weight(values, dtype, device):
+    weight = torch.empty(values.shape, dtype=dtype, device=device, requires_grad=True)
+    with torch.no_grad():
+        weight.copy_(values).mul_(0.01)
+    return weight
+
+
+# %% alternative="trainable_weight"
+def trainable_weight(values, dtype, device):
+    weight = values.clone().requires_grad_() * 0.01
+    weight = weight.to(device=device, dtype=dtype).detach()
+    weight.requires_grad = True
+    return weight
+
+
+# %% alternative="trainable_weight"
+def trainable_weight(values, dtype, device):
+    return torch.tensor((values * 0.01).tolist(), dtype=dtype, device=device, requires_grad=True)
+
+
+# %% check="trainable_weight"
+from autograder import check
+
+check("trainable_weight")
+
+
+# %% tags=["fact"]
+def given_weight(values, dtype, device):
+    return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype)
+
+
+weight = torch.randn(3, requires_grad=True) * 0.01
+weight.sum().backward()
+assert weight.requires_grad and grad_of(weight) is None
+assert given_weight(torch.ones(2), torch.float32, "cpu").grad_fn.name() == "MulBackward0"
+assert given_weight(torch.ones(2), torch.float32, "meta").grad_fn.name() == "ToCopyBackward0"
+assert torch.randn(3, device="meta", requires_grad=True).is_leaf
+# %% [markdown] tags=["en"]
+# ## Gradients that nobody keeps
+#
+# “Be aware that only leaf nodes have their gradients computed”, says one tutorial; “for all other nodes gradients are unavailable”, says another. Neither is so. Without the gradient of `h` there would be none for `x` behind it. It is computed in every backward pass and then dropped. Here are four ways to catch it.
+# %% [markdown] tags=["ru"] of="fb3e1bcd"
+# ## Градиенты, которые никто не хранит
+#
+# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном учебнике; «для всех остальных узлов градиенты недоступны», — сказано в другом. Неверно и то и другое. Без градиента `h` не было бы и градиента `x`, который стоит за ним. Он вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его поймать.
+# %%
+x = torch.tensor(2.0, requires_grad=True)
+
+
+def loss_of(h):
+    return h * 3
+
+
+h = x**2
+print("grad           ", torch.autograd.grad(loss_of(h), h)[0].item(), "  x.grad", x.grad)
+
+h = x**2
+loss_of(h).backward(inputs=[h])
+print("inputs=        ", grad_of(h).item(), "  x.grad", x.grad)
+
+h = x**2
+h.register_hook(lambda gradient: print("hook           ", gradient.item(), "  x.grad", x.grad))
+loss_of(h).backward()
+
+x.grad = None
+h = x**2
+h.retain_grad()
+loss_of(h).backward()
+print("retain_grad()  ", h.grad.item(), "  x.grad", x.grad.item())
+# %% tags=["fact"]
+assert h.grad == 3 and x.grad == 12
+x.grad = None
+h = x**2
+loss_of(h).backward(inputs=[h])
+assert grad_of(h) == 3 and x.grad is None
+caught = []
+h = x**2
+h.register_hook(lambda gradient: caught.append(gradient.item()))
+torch.autograd.grad(loss_of(h), x)
+assert caught == [3] and x.grad is None
+late = x**2
+loss_of(late).backward()
+late.retain_grad()
+assert late.retains_grad and late.grad is None
+
+
+# %% [markdown] tags=["en"]
+# `torch.autograd.grad` returns gradients and touches no `.grad`. `backward(inputs=[...])` fills the `.grad` of the tensors in the list, leaves or not, and of no others. A hook and `retain_grad()` go along with a pass that you make anyway.
+#
+# ### Exercise `hidden_gradients`: gradients that nobody keeps
+# *design · ●●○ · 14 minutes · 5 points*
+#
+# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. Return a list with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
+#
+# You are watching somebody's training, so do not disturb it: at most one backward pass, and the `.grad` of the weights and of `x` holds afterwards what it held before.
+# %% [markdown] tags=["ru"] of="d7a29646"
+# `torch.autograd.grad` возвращает градиенты и не трогает ни одного `.grad`. `backward(inputs=[...])` заполняет `.grad` у тензоров из списка, листьев и не листьев, и больше ни у кого. Хук и `retain_grad()` пользуются проходом, который вы делаете и так.
+#
+# ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
+# *спроектировать · ●●○ · 14 минут · 5 баллов*
+#
+# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Верните список производных функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+#
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему: обратный проход не больше чем один, а в `.grad` весов и `x` после вызова лежит то же, что и до него.
+# %% answer="hidden_gradients"
+def hidden_gradients(model, x):
+    """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
+    ### BEGIN SOLUTION
+    outputs = []
+    for layer in model:
+        x = layer(x)
+        outputs.append(x)
+    return list(torch.autograd.grad(outputs[-1], outputs))
+    ### END SOLUTION
+
+
+# %% alternative="hidden_gradients"
+def hidden_gradients(model, x):
+    outputs = [x]
+    for layer in model:
+        outputs.append(layer(outputs[-1]))
+    outputs = outputs[1:]
+    for output in outputs:
+        output.retain_grad()
+    outputs[-1].backward(inputs=outputs)
+    return [output.grad for output in outputs]
+
+
+# %% alternative="hidden_gradients"
+def hidden_gradients(model, x):
+    outputs, handles = [], []
+    for layer in model:
+        handles.append(layer.register_forward_hook(lambda module, inputs, output: outputs.append(output)))
+    loss = model(x)
+    for handle in handles:
+        handle.remove()
+    return torch.autograd.grad(loss, outputs)
+
+
+# %% alternative="hidden_gradients"
+def hidden_gradients(model, x):
+    gradients = {}
+    for index, layer in enumerate(model):
+        x = layer(x)
+        x.register_hook(lambda gradient, index=index: gradients.__setitem__(index, gradient))
+        if index == 0:
+            first = x
+    torch.autograd.grad(x, first)
+    return [gradients[index] for index in range(len(model))]
+
+
+# %% alternative="hidden_gradients"
+def hidden_gradients(model, x):
+    tensors = [*model.parameters(), x]
+    before = [None if t.grad is None else t.grad.clone() for t in tensors]
+    outputs = []
+    for layer in model:
+        x = layer(x)
+        x.retain_grad()
+        outputs.append(x)
+    x.backward()
+    for tensor, gradient in zip(tensors, before):
+        tensor.grad = gradient
+    return [output.grad for output in outputs]
+
+
+# %% check="hidden_gradients"
+from autograder import check
+
+check("hidden_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ## Changing a weight
+#
+# A step of descent changes the weight. How do you write that? Four attempts, one number each: $w = 1$, its gradient is 2, the learning rate 0.1. So 0.8 is right.
+# %% [markdown] tags=["ru"] of="434dded1"
+# ## Как изменить вес
+#
+# Шаг спуска меняет вес. Как это записать? Четыре попытки на одном числе: $w = 1$, его градиент равен 2, скорость обучения 0.1. Значит, правильный ответ 0.8.
+# %%
+def new_name(w):
+    w = w - 0.1 * w.grad
+
+
+def in_place(w):
+    w -= 0.1 * w.grad
+
+
+def in_place_unrecorded(w):
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+
+
+def through_data(w):
+    w.data -= 0.1 * w.grad
+
+
+def a_weight():
+    w = torch.tensor(1.0, requires_grad=True)
+    (w**2).backward()
+    return w
+
+
+for step in (new_name, in_place, in_place_unrecorded, through_data):
+    w = a_weight()
+    try:
+        step(w)
+        print(f"{step.__name__:20} w = {w.item():.1f}  leaf: {w.is_leaf}  version: {w._version}")
+    except RuntimeError as error:
+        print(f"{step.__name__:20} {error}")
+# %% tags=["fact"]
+steps = {}
+for step in (new_name, in_place_unrecorded, through_data):
+    w = a_weight()
+    step(w)
+    steps[step.__name__] = round(w.item(), 6), w.is_leaf, w._version
+assert steps == {"new_name": (1, True, 0), "in_place_unrecorded": (0.8, True, 1), "through_data": (0.8, True, 0)}
+try:
+    in_place(a_weight())
+except RuntimeError as error:
+    assert str(error) == "a leaf Variable that requires grad is being used in an in-place operation."
+else:
+    raise AssertionError
+w = a_weight()
+torch.optim.SGD([w], lr=0.1).step()
+assert w._version == 1 and round(w.item(), 6) == 0.8
+with torch.no_grad():
+    replaced = w - 0.1 * w.grad
+assert replaced.is_leaf and not replaced.requires_grad
+# %% [markdown] tags=["en"]
+# `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
+#
+# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`: autograd counts the in-place changes of every tensor in it, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
+# %% [markdown] tags=["ru"] of="9f22f739"
+# `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранит модель, остаётся каким был. `w -= ...` меняет сам тензор, и autograd не даёт сделать это с листом, пока идёт запись: с историей он перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка верна. Так поступают и оптимизаторы.
+#
+# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число верное. Отличается `_version`: в нём autograd считает изменения каждого тензора на месте, чтобы заметить, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить нельзя, — в следующем разделе.
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `update`: a step that changes nothing
+# *find the bug · ●●○ · 12 minutes · 5 points*
+#
+# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero. Nothing is returned.
+# %% [markdown] tags=["ru"] of="51bfe59e"
+# ### Упражнение `update`: шаг, который ничего не меняет
+# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+#
+# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся каким был. После шага каждый `.grad` равен None или нулю. Функция ничего не возвращает.
+# %% answer="update"
+def update(weights, lr):
+    """One step of gradient descent on the leaves in `weights`, in place."""
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is not None:
+                w -= lr * w.grad
+                w.grad = None
+
+
+# %% given="update"
+def update(weights, lr):
+    """One step of gradient descent on the leaves in `weights`, in place."""
+    for w in weights:
+        if w.grad is not None:
+            w = w - lr * w.grad
+
+
+# %% alternative="update"
+def update(weights, lr):
+    optimizer = torch.optim.SGD(weights, lr=lr)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# %% alternative="update"
+def update(weights, lr):
+    for w in weights:
+        if w.grad is not None:
+            w.detach().sub_(lr * w.grad)
+            w.grad.zero_()
+
+
+# %% alternative="update"
+@torch.no_grad()
+def update(weights, lr):
+    for w in weights:
+        if w.grad is None:
+            continue
+        w.copy_(w - lr * w.grad)
+        w.grad = torch.zeros_like(w)
+
+
+# %% alternative="update"
+def update(weights, lr):
+    for w in weights:
+        if w.grad is not None:
+            w.requires_grad = False
+            w.add_(w.grad, alpha=-lr)
+            w.requires_grad = True
+            w.grad = None
+
+
+# %% check="update"
+from autograder import check
+
+check("update")
+
+
+# %% [markdown] tags=["en"]
+# ## What autograd cannot see
+#
+# The loss below is $h_0^2 + h_1^2 + h_2^2$, so its derivative is $2h$, and the graph keeps `h` until `backward()`. Between the two, somebody writes 100 into `h[0]`. There is no right answer any more; the honest one is an error.
+# %% [markdown] tags=["ru"] of="baf62d65"
+# ## Чего autograd не видит
+#
+# Функция потерь ниже — $h_0^2 + h_1^2 + h_2^2$, её производная равна $2h$, и граф хранит `h` до `backward()`. Между ними кто-то пишет 100 в `h[0]`. Верного ответа больше нет; честный ответ — ошибка.
+# %%
+def edited(write):
+    """The gradient after `write(h)` has changed `h` between the forward and the backward pass."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    h = x * 1
+    loss = (h**2).sum()
+    write(h)
+    try:
+        loss.backward()
+        return x.grad.tolist()
+    except RuntimeError as error:
+        return str(error)[:90] + " ..."
+
+
+def nothing(h):
+    pass
+
+
+def under_no_grad(h):
+    with torch.no_grad():
+        h[0] = 100.0
+
+
+def after_detach(h):
+    h.detach()[0] = 100.0
+
+
+def in_data(h):
+    h.data[0] = 100.0
+
+
+def in_numpy(h):
+    h.detach().numpy()[0] = 100.0
+
+
+for write in (nothing, under_no_grad, after_detach, in_data, in_numpy):
+    print(f"{write.__name__:14}", edited(write))
+# %% tags=["fact"]
+assert edited(nothing) == [2, 4, 6]
+assert edited(in_data) == edited(in_numpy) == [200, 4, 6]
+refusal = "one of the variables needed for gradient computation has been modified by an inplace operation"
+assert edited(under_no_grad) == edited(after_detach) == refusal[:90] + " ..."
+t = torch.zeros(2, requires_grad=True)
+with torch.no_grad():
+    t += 1
+assert t._version == t.detach()._version == 1 and t.data._version == 0
+after = t.detach()
+after += 1
+assert t._version == after._version == 2
+t.data += 1
+t.detach().numpy()[0] = 5
+assert t._version == 2 and t.tolist() == [5, 3]
+
+
+# %% [markdown] tags=["en"]
+# The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a word. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
+#
+# ### Exercise `overwrite`: edits that autograd sees, and does not
+# *complete · ●●○ · 12 minutes · 4 points*
+#
+# A test that a program notices corrupted values needs both kinds of corruption. Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself. `h` is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused with the error above. With `noticed=False` it must run and use the new numbers. Nothing is returned.
+# %% [markdown] tags=["ru"] of="dc7bbfbc"
+# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После записи через `.data` получается $(200, 4, 6)$: градиент функции потерь, которую никто не вычислял, и ни слова об этом. `no_grad()` выключает запись, а не счёт, и у того, что вернул `detach()`, счётчик общий с исходным тензором. У `.data` счётчик новый, а NumPy не знает ни о каком.
+#
+# ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
+# *дописать · ●●○ · 12 минут · 4 балла*
+#
+# Чтобы проверить, что программа замечает испорченные значения, нужны оба вида порчи. Напишите `overwrite(h, values, noticed)`: функция кладёт числа из `values` в сам тензор `h`. `h` — результат с историей, по нему уже вычислена функция потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с ошибкой, показанной выше. При `noticed=False` он должен выполниться и взять новые числа. Функция ничего не возвращает.
+# %% answer="overwrite"
+def overwrite(h, values, noticed):
+    """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
+    ### BEGIN SOLUTION
+    if noticed:
+        with torch.no_grad():
+            h.copy_(values)
+    else:
+        h.data.copy_(values)
+    ### END SOLUTION
+
+
+# %% alternative="overwrite"
+def overwrite(h, values, noticed):
+    target = h.detach() if noticed else h.data
+    target[:] = values
+
+
+# %% alternative="overwrite"
+def overwrite(h, values, noticed):
+    if noticed:
+        h.copy_(values)
+    else:
+        h.detach().numpy()[...] = values.numpy()
+
+
+# %% alternative="overwrite"
+def overwrite(h, values, noticed):
+    h.data = values
+    if noticed:
+        with torch.no_grad():
+            h.mul_(1)
+
+
+# %% check="overwrite"
+from autograder import check
+
+check("overwrite")
+# %% [markdown] tags=["en"]
+# ## `detach()` is not a copy
+#
+# “`detach()` creates a copy of the tensor that is detached from the computation history”, says a well-known tutorial. Half of it is so.
+# %% [markdown] tags=["ru"] of="7d2acd50"
+# ## `detach()` — не копия
+#
+# «Метод `detach()` создаёт копию тензора, отсоединённую от истории вычислений», — говорит известный учебник. Верна только вторая половина.
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x.detach()
+y[0] = 100.0
+print(x, y.data_ptr() == x.data_ptr())
+# %% tags=["fact"]
+assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requires_grad and x._version == 1
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `snapshot`: a snapshot that changes
+# *find the bug · ●○○ · 6 minutes · 3 points · extra*
+#
+# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, and edits of the snapshot do not show in `x`. `x` may be a weight, a result or a constant.
+# %% [markdown] tags=["ru"] of="0c8e1b33"
+# ### Дополнительное упражнение `snapshot`: снимок, который меняется
+# *найти ошибку · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Позднейшие изменения `x` в нём не видны, а изменения снимка не видны в `x`. `x` может быть весом, результатом или константой.
+# %% answer="snapshot"
+def snapshot(x):
+    """What `x` holds now, as a constant with memory of its own."""
+    return x.detach().clone()
+
+
+# %% given="snapshot"
+def snapshot(x):
+    """What `x` holds now, as a constant with memory of its own."""
+    return x.detach()
+
+
+# %% alternative="snapshot"
+def snapshot(x):
+    with torch.no_grad():
+        return x.clone()
+
+
+# %% alternative="snapshot"
+def snapshot(x):
+    return torch.empty_like(x, requires_grad=False).copy_(x.detach())
+
+
+# %% alternative="snapshot"
+def snapshot(x):
+    return torch.tensor(x.tolist(), dtype=x.dtype)
+
+
+# %% check="snapshot"
+from autograder import check
+
+check("snapshot")
+
+
+# %% [markdown] tags=["en"]
+# ## The bridge to NumPy
+#
+# A common explanation says that a tensor is an array with a graph inside, and that one *must* call `detach()` before `numpy()`. The graph is not inside: a tensor points to it. And `detach()` is needed only where the array would hide a history that is being recorded. What else crosses the bridge? Read; do not run it yet.
+# %% [markdown] tags=["ru"] of="129a717f"
+# ## Мост в NumPy
+#
+# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. Граф не внутри: тензор на него указывает. И `detach()` нужен лишь там, где массив скрыл бы историю, которая сейчас записывается. Что ещё переходит по мосту? Прочтите, но пока не выполняйте.
+# %%
+def numpy_bridge():
+    import numpy
+
+    array = numpy.ones(2)
+    shared, copied = torch.from_numpy(array), torch.tensor(array)
+    array[0] = 5
+
+    c = torch.ones(2)
+    c.numpy()[0] = 7
+
+    w = torch.ones(2, requires_grad=True)
+    refused = attempt(lambda: w.numpy())
+    with torch.no_grad():
+        under_no_grad = attempt(lambda: w.numpy())
+    listed = attempt(lambda: w.tolist())
+    w.detach().numpy()[0] = 9
+
+    return {
+        "torch.from_numpy(array).dtype": str(shared.dtype),
+        "shared[0] after array[0] = 5": shared[0].item(),
+        "copied[0] after array[0] = 5": copied[0].item(),
+        "c[0] after c.numpy()[0] = 7": c[0].item(),
+        "w.numpy()": refused,
+        "w.numpy() under no_grad": under_no_grad,
+        "w.tolist()": listed,
+        "w[0] after w.detach().numpy()[0] = 9": w[0].item(),
+        "w._version": w._version,
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_bridge`: the bridge to NumPy
+# *predict · ●○○ · 8 minutes · 1 point · extra*
+#
+# Put what `numpy_bridge()` returns in place of each `...`: a dtype as text, such as `"torch.float32"`, a number, `"accepted"`, or the name of the error as text.
+# %% [markdown] tags=["ru"] of="c029e6d9"
+# ### Дополнительное упражнение `predict_bridge`: мост в NumPy
+# *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
+#
+# Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype строкой, например `"torch.float32"`, число, `"accepted"` или имя ошибки строкой.
+# %% answer="predict_bridge"
+predict_bridge = {
+    "torch.from_numpy(array).dtype": "torch.float64",
+    "shared[0] after array[0] = 5": 5.0,
+    "copied[0] after array[0] = 5": 1.0,
+    "c[0] after c.numpy()[0] = 7": 7.0,
+    "w.numpy()": "RuntimeError",
+    "w.numpy() under no_grad": "accepted",
+    "w.tolist()": "accepted",
+    "w[0] after w.detach().numpy()[0] = 9": 9.0,
+    "w._version": 0,
+}
+# %% given="predict_bridge"
+predict_bridge = {
+    "torch.from_numpy(array).dtype": ...,
+    "shared[0] after array[0] = 5": ...,
+    "copied[0] after array[0] = 5": ...,
+    "c[0] after c.numpy()[0] = 7": ...,
+    "w.numpy()": ...,
+    "w.numpy() under no_grad": ...,
+    "w.tolist()": ...,
+    "w[0] after w.detach().numpy()[0] = 9": ...,
+    "w._version": ...,
+}
+# %% check="predict_bridge"
+from autograder import check
+
+check("predict_bridge")
+# %% tags=["fact"]
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    assert predict_bridge == numpy_bridge()
+assert "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead." in printed.getvalue()
+import numpy
+
+with contextlib.redirect_stdout(io.StringIO()):
+    assert attempt(lambda: numpy.ones(2) * torch.ones(2, requires_grad=True)) == "TypeError"
+    assert attempt(lambda: torch.rand(3, 4) @ torch.from_numpy(numpy.ones((4, 2)))) == "RuntimeError"  # float != double
+    assert attempt(lambda: torch.ones(2, device="meta").numpy()) == "TypeError"
+x_t, y_np = torch.rand(3, 4), numpy.ones((4, 2), dtype=numpy.float32)
+assert numpy.allclose(numpy.dot(x_t.numpy(), y_np), (x_t @ torch.from_numpy(y_np)).numpy())  # no `no_grad()` needed
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+numpy_bridge()
+
+
+# %% [markdown] tags=["en"]
+# In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two, and `numpy()` needs the CPU.
+#
+# ## Memory that nobody filled
+#
+# Two of the notebooks this course grew out of begin with `torch.LongTensor(3, 4)` and `torch.Tensor(3, 5)`, and print numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
+#
+# ### Extra exercise `sum_gradients`: a sum that starts from garbage
+# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+#
+# `losses` is a list of functions without arguments; each call returns one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w` and `w.grad` stay as they are.
+# %% [markdown] tags=["ru"] of="706e5029"
+# В обе стороны мост делит память и сохраняет dtype; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, и внутри `no_grad()` тоже: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать, а для `numpy()` нужен CPU.
+#
+# ## Память, которую никто не заполнил
+#
+# Две тетради, из которых вырос этот курс, начинаются с `torch.LongTensor(3, 4)` и `torch.Tensor(3, 5)` и печатают числа вроде 140338896403408 так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В эту память ничего не записывают; в ней лежит то, что было раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
+#
+# ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
+# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# `losses` — список функций без аргументов; каждый вызов возвращает одно число, зависящее от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w` и `w.grad` остаются прежними.
+# %% answer="sum_gradients"
+def sum_gradients(losses, w):
+    """The sum of the gradients of `losses` with respect to `w`."""
+    total = torch.zeros_like(w, requires_grad=False)
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% given="sum_gradients"
+def sum_gradients(losses, w):
+    """The sum of the gradients of `losses` with respect to `w`."""
+    total = torch.Tensor(*w.shape)
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+# %% alternative="sum_gradients"
+def sum_gradients(losses, w):
+    return sum(torch.autograd.grad(loss(), w)[0] for loss in losses)
+
+
+# %% alternative="sum_gradients"
+def sum_gradients(losses, w):
+    (total,) = torch.autograd.grad(torch.stack([loss() for loss in losses]).sum(), w)
+    return total
+
+
+# %% alternative="sum_gradients"
+def sum_gradients(losses, w):
+    total = torch.full(w.shape, 0.0, dtype=w.dtype, device=w.device)
+    for loss in losses:
+        total = total.add(*torch.autograd.grad(loss(), [w]))
+    return total
+
+
+# %% check="sum_gradients"
+from autograder import check
+
+check("sum_gradients")
+# %% tags=["fact"]
+assert torch.LongTensor(3, 4).shape == (3, 4) and torch.LongTensor(3, 4).dtype == torch.int64
+assert torch.Tensor(3, 5).shape == (3, 5) and torch.Tensor(3).shape == (3,) and torch.tensor(3).shape == ()
+assert torch.LongTensor([3, 4]).tolist() == torch.tensor([3, 4]).tolist() == [3, 4]
+torch.use_deterministic_algorithms(True)
+assert torch.Tensor(3, 5).isnan().all() and (torch.LongTensor(3, 4) == 2**63 - 1).all()
+torch.use_deterministic_algorithms(False)
+# %% [markdown] tags=["en"]
+# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check of this exercise uses it.
+#
+# ## `Variable`
+#
+# Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Notes from that time are still read. Today `Variable(t)` returns a tensor, without any warning. Is it the same tensor?
+# %% [markdown] tags=["ru"] of="c47ac020"
+# `torch.use_deterministic_algorithms(True)` делает такие ошибки видимыми: torch заполняет новую память значением NaN, а целочисленную — наибольшим целым. Проверка этого упражнения так и поступает.
+#
+# ## `Variable`
+#
+# До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы он отслеживался. Заметки тех времён читают до сих пор. Сегодня `Variable(t)` возвращает тензор, без всякого предупреждения. Тот же самый тензор?
+# %%
+from torch.autograd import Variable
+
+w = torch.ones(2, 2, requires_grad=True)
+h = w * 3
+wrapped = Variable(h)
+print(type(wrapped).__name__, wrapped.requires_grad, wrapped.grad_fn, wrapped.data_ptr() == h.data_ptr())
+# %% tags=["fact"]
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    assert type(Variable(h)) is torch.Tensor and not Variable(h).requires_grad and Variable(h).grad_fn is None
+assert Variable(h).data_ptr() == h.data_ptr() and isinstance(h, Variable)
+X = Variable(torch.ones(2, 2))
+assert not X.requires_grad
+X.requires_grad = True
+assert X.requires_grad and X.is_leaf
+
+
+# %% [markdown] tags=["en"]
+# It is what `detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
+#
+# ### Extra exercise `two_layer_loss`: half of the weights learn
+# *find the bug · ●○○ · 6 minutes · 3 points · extra*
+#
+# `two_layer_loss(x, w, u)` returns the loss of a small network as one number. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
+# %% [markdown] tags=["ru"] of="9c06aa2c"
+# Это то же, что даёт `detach()`: константа с той же памятью, отрезанная от графа. Вокруг данных это безвредно, вокруг результата — нет.
+#
+# ### Дополнительное упражнение `two_layer_loss`: учится половина весов
+# *найти ошибку · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети, одно число. Значение верно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
+# %% answer="two_layer_loss"
+def two_layer_loss(x, w, u):
+    """The mean square of a network with two layers."""
+    h = (x @ w).tanh()
+    return (h @ u).square().mean()
+
+
+# %% given="two_layer_loss"
+def two_layer_loss(x, w, u):
+    """The mean square of a network with two layers."""
+    h = Variable((x @ w).tanh())
+    return (h @ u).square().mean()
+
+
+# %% alternative="two_layer_loss"
+def two_layer_loss(x, w, u):
+    return torch.nn.functional.mse_loss(torch.tanh(x @ w) @ u, torch.zeros(len(x), u.shape[1], dtype=x.dtype))
+
+
+# %% alternative="two_layer_loss"
+def two_layer_loss(x, w, u):
+    h = Variable(x) @ w
+    out = h.tanh().matmul(u)
+    return (out * out).sum() / out.numel()
+
+
+# %% alternative="two_layer_loss"
+def two_layer_loss(x, w, u):
+    h = torch.einsum("ni,ij->nj", x, w).tanh()
+    h.retain_grad()
+    return torch.einsum("nj,jk->nk", h, u).pow(2).mean()
+
+
+# %% check="two_layer_loss"
+from autograder import check
+
+check("two_layer_loss")
+
+
+# %% [markdown] tags=["en"]
+# ## Does every weight get a gradient?
+#
+# “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception you have met: a weight that the loss does not use. Find a better one.
+#
+# ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
+# *write the counter-example · ●●● · 10 minutes · 3 points · extra*
+#
+# Return a pair `(t, loss)`: a leaf `t` that requires grad, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time, and another once 1 has been added to every entry of `t` in place.
+# %% [markdown] tags=["ru"] of="5e67948f"
+# ## Каждый ли вес получает градиент?
+#
+# «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение вы видели: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
+#
+# ### Дополнительное упражнение `leaf_without_gradient`: лист, который важен и ничего не получает
+# *построить контрпример · ●●● · 10 минут · 3 балла · дополнительно*
+#
+# Верните пару `(t, loss)`: лист `t`, который требует градиента, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: каждый раз она одна и та же, а если прибавить 1 к каждому элементу `t` на месте, становится другой.
+# %% answer="leaf_without_gradient"
+def leaf_without_gradient():
+    """A leaf that requires grad and a loss that depends on it and leaves its `.grad` empty."""
+    ### BEGIN SOLUTION
+    t = torch.tensor([1.0, 2.0], requires_grad=True)
+    other = torch.tensor([3.0, 4.0], requires_grad=True)
+    return t, lambda t: (other * t.detach()).sum()
+    ### END SOLUTION
+
+
+# %% alternative="leaf_without_gradient"
+def leaf_without_gradient():
+    t = torch.zeros(3, requires_grad=True)
+    scale = torch.ones((), requires_grad=True)
+
+    def loss(t):
+        return scale * (t > 0.5).sum() + scale
+
+    return t, loss
+
+
+# %% alternative="leaf_without_gradient"
+def leaf_without_gradient():
+    t = torch.tensor(2.0, requires_grad=True)
+    layer = torch.nn.Linear(1, 1)
+    return t, lambda t: layer(torch.tensor([t.item()]))
+
+
+# %% alternative="leaf_without_gradient"
+def leaf_without_gradient():
+    t = torch.tensor([1.0, 5.0], requires_grad=True)
+
+    def loss(t):
+        with torch.no_grad():
+            view = t[0]  # it says that it requires grad, and neither it nor `t` gets anything
+        return view * 3
+
+    return t, loss
+
+
+# %% check="leaf_without_gradient"
+from autograder import check
+
+check("leaf_without_gradient")
+# %% tags=["fact"]
+t, loss = leaf_without_gradient()
+before = loss(t).item()
+loss(t).backward()
+assert t.grad is None and t.is_leaf and t.requires_grad
+with torch.no_grad():
+    t += 1
+assert loss(t).item() != before
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows both when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="bf7f3e33"
+# ## На GPU
+#
+# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор и записывают это. Вес создают сразу на его устройстве или сначала переносят, а потом просят требовать градиента. Ячейка показывает и то и другое, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# %%
+if torch.cuda.is_available():
+    print("lost:", torch.ones(2, requires_grad=True).cuda().is_leaf)
+    print("made there:", torch.ones(2, requires_grad=True, device="cuda").is_leaf)
+    print("moved first:", torch.ones(2).cuda().requires_grad_().is_leaf, "on", torch.cuda.get_device_name())
+else:
+    print("No CUDA device here: the device `meta` above stands in for it.")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * A leaf has no `grad_fn`. Data and results without history are leaves, too; a weight is a leaf that requires grad.
+# * Scale, cast and move first; `requires_grad_()` comes last.
+# * `t.grad` is the derivative of the tensor on which `backward()` was called. Weights get it, and results that called `retain_grad()` in time.
+# * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
+# * Change weights in place under `no_grad()`. `.data` and NumPy write past the version counter, and a wrong gradient comes out without an error.
+# * `detach()` shares memory; a copy is `detach().clone()`.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="fd828137"
+# ## Что стоит запомнить
+#
+# * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
+# * Сначала умножить, сменить тип и перенести; `requires_grad_()` — в конце.
+# * `t.grad` — производная того тензора, у которого вызвали `backward()`. Её получают веса и те результаты, у которых заранее вызвали `retain_grad()`.
+# * Градиенты результатов вычисляются, но не хранятся: их достают `torch.autograd.grad`, `backward(inputs=[...])`, хук или `retain_grad()`.
+# * Меняйте веса на месте внутри `no_grad()`. `.data` и NumPy пишут мимо счётчика версий, и неверный градиент получается без единой ошибки.
+# * `detach()` делит память; копия — это `detach().clone()`.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
