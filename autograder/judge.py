@@ -10,7 +10,7 @@ from typing import Any
 from .exercise import Aspect, Exercise
 from .language import Note
 from .observation import AtMost, Difference, canonical, compare, describe
-from .probe import Run, decode_run, encode_run, observe
+from .probe import Run, code_digest, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
 
 # What the stub raises. Torch raises NotImplementedError, too, for what a device cannot do, but says why.
@@ -19,12 +19,16 @@ _STUB = {"type": "NotImplementedError", "message": ""}
 
 @dataclass(frozen=True)
 class Expected:
-    """What the solution, every mistake and the code that was given show on the cases of one seed."""
+    """What the solution, every mistake and the code that was given show on the cases of one seed.
+
+    `given_code` is the `code_digest` of the code that was given.
+    """
 
     seed: str
     solution: Sequence[Run]
     mistakes: Mapping[str, Sequence[Run]]
     given: Sequence[Run] | None = None
+    given_code: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -32,6 +36,7 @@ class Expected:
             "solution": [encode_run(run) for run in self.solution],
             "mistakes": {name: [encode_run(run) for run in runs] for name, runs in self.mistakes.items()},
             "given": None if self.given is None else [encode_run(run) for run in self.given],
+            "given_code": self.given_code,
         }
 
     @classmethod
@@ -45,6 +50,7 @@ class Expected:
             runs(data["solution"]),
             {name: runs(encoded) for name, encoded in data["mistakes"].items()},
             None if given is None else runs(given),
+            data["given_code"],
         )
 
 
@@ -56,6 +62,7 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
         observe(exercise, solution, seed),
         {name: observe(exercise, program, seed) for name, program in programs.items()},
         None if given is None else observe(exercise, given, seed),
+        None if given is None else code_digest(given),
     )
 
 
@@ -64,8 +71,12 @@ def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
     return {**solution, **program()} if exercise.asks_for == "dict" else program
 
 
-def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdict:
-    """The verdict on what an answer showed on the cases of `expected.seed`, one run per case, in order."""
+def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:
+    """The verdict on what an answer showed on the cases of `expected.seed`, one run per case, in order.
+
+    `code` is the answer's `code_digest`: an answer that behaves like the code that was given is an attempt if it is
+    known to be other code.
+    """
     notes = tuple({note.id + repr(note.parameters): note for run in runs for note in run.notes}.values())
     for index, run in enumerate(runs):
         if run.raised and run.raised.whose == "ours":
@@ -73,7 +84,8 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> Verdic
             return _verdict(exercise, "our error", {}, finding, None, notes)
     if any(run.raised and run.raised.parameters == _STUB for run in runs):
         return unobserved(exercise, "not attempted", Note("absent.stub", {}))
-    if expected.given is not None and _all_same(exercise, runs, expected.given):
+    untouched = code is None or code == expected.given_code
+    if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, "not attempted", Note("absent.given", {}))
 
     right = _right(exercise, runs, expected.solution)

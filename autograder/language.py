@@ -108,8 +108,8 @@ MESSAGES: dict[str, Text] = {
         "Осталось заполнить: {entries}. Поставьте значение вместо каждого `...`.",
     ),
     "absent.given": Text(
-        "It still behaves exactly like the code you were given.",
-        "Поведение пока в точности такое же, как у исходного кода.",
+        "It is still the code you were given, or behaves exactly like it.",
+        "Это всё ещё исходный код, или же поведение в точности такое, как у него.",
     ),
     # -- our own faults -----------------------------------------------------------------------------------------
     "fault.probe": Text(

@@ -15,7 +15,7 @@ from .exercise import PUBLIC_SEED, Case, Exercise
 from .judge import Expected, judge, screen, unobserved
 from .language import LANGUAGES, Note, Text, message
 from .learner.records import being_graded, record, standings
-from .probe import observe
+from .probe import code_digest, observe
 from .verdict import Verdict
 
 
@@ -110,7 +110,8 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
     except (OSError, LookupError, ValueError) as error:
         fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
         return unobserved(exercise, "our error", Note("fault.probe", fault))
-    return judge(exercise, observe(exercise, namespace[exercise.asks], expected.seed), expected)
+    answer = namespace[exercise.asks]
+    return judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
 
 
 def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:

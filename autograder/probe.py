@@ -5,6 +5,7 @@ This runs where the answer runs. It decides nothing: what is right is known to `
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import linecache
 import textwrap
@@ -86,6 +87,16 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             raised = _explain(error, answer, exercise)
         notes += [Note("note.inputs", {"name": name}) for name in _edited(case, untouched)]
     return Run(values, raised, call, inputs, tuple(notes))
+
+
+def code_digest(answer: object) -> str | None:
+    """A hash of a function's source, comments and white space aside; None where there is no source to be had."""
+    try:
+        source = inspect.getsource(answer)  # type: ignore[arg-type]
+    except (OSError, TypeError):
+        return None
+    bare = "".join("".join(line.partition("#")[0].split()) for line in source.splitlines())
+    return hashlib.sha256(bare.encode()).hexdigest()[:12]
 
 
 def _marking(answer: object) -> object:

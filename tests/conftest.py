@@ -10,6 +10,7 @@ import pytest
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.run import Ran, run
+from autograder.authoring.source import Lesson
 from autograder.exercise import Exercise
 from autograder.notebook import SESSION, Session
 
@@ -39,13 +40,17 @@ def same_folder() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def exercises() -> dict[str, Exercise]:
+def lesson_source() -> Lesson:
     (lesson,) = COURSE.read([LESSON])
-    return COURSE.exercises(lesson)
+    return lesson
 
 
 @pytest.fixture(scope="session")
-def ran(exercises: dict[str, Exercise]) -> Ran:
+def exercises(lesson_source: Lesson) -> dict[str, Exercise]:
+    return COURSE.exercises(lesson_source)
+
+
+@pytest.fixture(scope="session")
+def ran(lesson_source: Lesson, exercises: dict[str, Exercise]) -> Ran:
     """The lesson's solutions, stubs and alternatives."""
-    (lesson,) = COURSE.read([LESSON])
-    return run(lesson, exercises)
+    return run(lesson_source, exercises)

@@ -1,6 +1,7 @@
 """`check` in a namespace, as a notebook calls it: right, wrong, and every kind of bad input, in both languages."""
 
 import contextlib
+import linecache
 import os
 import re
 import sys
@@ -261,6 +262,24 @@ def test_a_missing_name_and_a_stub_are_not_attempted(language, ran):
     gaps = check(ran.given["predict_accumulation"], "predict_accumulation")
     assert gaps.state == "not attempted"
     assert "w.grad before" in gaps.text(language)
+
+
+def test_given_code_that_was_edited_is_an_attempt(language, lesson_source):
+    """Even if it still does what it did: whoever moved a line to no effect is told so, not that nothing was done."""
+    (given,) = lesson_source.of("given", "fix_zero_inside")
+    edited = given.source.replace("set_to_none=True", "set_to_none=False")
+    assert edited != given.source
+    for source, state in (
+        (given.source, "not attempted"),
+        (f"# mine\n{given.source}  # same", "not attempted"),
+        (edited, "not yet"),
+    ):
+        namespace = {"check": autograder.check, "mse_loss": mse_loss}
+        name = f"<cell {hash(source)}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # as IPython does
+        exec(compile(source, name, "exec"), namespace)
+        exec("result = check('fix_zero_inside')", namespace)
+        assert namespace["result"].state == state
 
 
 def test_an_unknown_exercise_offers_the_nearest(language):

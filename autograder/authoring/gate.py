@@ -18,7 +18,7 @@ import torch
 from ..exercise import PUBLIC_SEED, Exercise
 from ..judge import Expected, as_answer, expect, judge, screen
 from ..language import LANGUAGES, Text
-from ..probe import observe
+from ..probe import code_digest, observe
 from ..verdict import Verdict
 from .lint import banned_words, problems
 from .run import Ran, run
@@ -66,7 +66,8 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
     expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
 
     def verdicts(answer: object) -> list[Verdict]:
-        return [judge(exercise, observe(exercise, answer, seed), expected[seed]) for seed in SEEDS]
+        code = code_digest(answer)
+        return [judge(exercise, observe(exercise, answer, seed), expected[seed], code) for seed in SEEDS]
 
     report.solution = _passes(verdicts(solution), "the solution", report)
     stub = ran.stubs.get(exercise.name)
@@ -110,7 +111,7 @@ def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
     """Is this answer recognised as what a student finds in the cell?"""
     screened = screen(exercise, {exercise.asks: stub})
-    verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected)
+    verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
     return verdict.state == "not attempted"
 
 
