@@ -1,0 +1,1454 @@
+"""Exercises of lesson 02, the graph and the backward pass: probes, cases and mistakes (G8-G11, D7, N1, J15)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.inputs import leaf, signed, uniform
+from autograder.language import Text
+from autograder.measure import counting_backward_runs, live_bytes
+from autograder.observation import AtMost, entries
+from autograder.probe import using_answer
+
+Batches = list[tuple[Tensor, Tensor]]
+FLOAT64 = torch.float64
+
+
+# --------------------------------------------------------------------------------------------- walks shared by probes
+
+
+def _nodes(tensor: Tensor) -> list[Any]:
+    """The distinct nodes of the graph behind `tensor`, each after the nodes that lead to it."""
+    finished: list[Any] = []
+    entered: set[Any] = set()
+    stack: list[tuple[Any, bool]] = [(tensor.grad_fn, False)]
+    while stack:
+        node, leaving = stack.pop()
+        if leaving:
+            finished.append(node)
+        elif node is not None and node not in entered:
+            entered.add(node)
+            stack.append((node, True))
+            stack += [(child, False) for child, _ in node.next_functions]
+    return finished[::-1]
+
+
+def _leaves(tensor: Tensor) -> list[Tensor]:
+    """The leaves that a backward pass from `tensor` reaches, in an order that follows from the graph alone."""
+    return [node.variable for node in _nodes(tensor) if hasattr(node, "variable")]
+
+
+def _call(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    """Run one node: what it gives back, one entry for each of its `next_functions`."""
+    with torch.no_grad():
+        gradients = node(gradient)
+    return gradients if isinstance(gradients, tuple) else (gradients,)
+
+
+# -------------------------------------------------------------------------------------------------- core: count nodes
+
+
+_DOUBLINGS = 10
+
+
+class _Twice(torch.autograd.Function):
+    """a + b, as a node of its own class: the class that counts how often its `next_functions` are read."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        return a + b
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        return gradient, gradient
+
+
+_reads: list[None] = []
+
+
+def _count_reads() -> None:
+    """Make every read of `next_functions` of a `_Twice` node append to `_reads`."""
+    kind: Any = _Twice._backward_cls  # type: ignore[attr-defined]
+    plain = kind.next_functions
+
+    def counted(node: Any) -> Any:
+        _reads.append(None)
+        return plain.__get__(node)
+
+    kind.next_functions = property(counted)
+
+
+_count_reads()
+
+
+def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
+    """How often an answer looks at the nodes of ten doublings: 10 nodes, 2047 paths that begin at the last of them.
+
+    A walk that knows where it has been reads each node once; eight reads of a node are allowed.
+    """
+    doubled = torch.ones((), dtype=FLOAT64, requires_grad=True)
+    for _ in range(_DOUBLINGS):
+        doubled = _Twice.apply(doubled, doubled)  # type: ignore[no-untyped-call]
+    _reads.clear()
+    count(doubled)
+    return AtMost(limit=8 * _DOUBLINGS, used=len(_reads))
+
+
+@exercise(
+    title=Text("How many nodes", "Сколько узлов"),
+    kind="complete",
+    core=True,
+    minutes=10,
+    aspects=[
+        aspect(
+            "nodes",
+            2,
+            en="Every node of the graph is counted, and counted once.",
+            ru="Каждый узел графа сосчитан, и ровно один раз.",
+        ),
+        aspect(
+            "reads",
+            1,
+            en="The walk does not go again through a node where it has been.",
+            ru="Обход не проходит повторно через узел, в котором уже был.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How do you notice that you have reached a node for the second time, by another path?",
+            "Как заметить, что вы пришли в узел во второй раз, по другому пути?",
+        ),
+        Text(
+            "Nodes can be put into a `set`. Ask the set before going on to a node's `next_functions`, and skip None.",
+            "Узлы можно класть в `set`. Спросите множество, прежде чем идти по `next_functions` узла, и пропускайте None.",
+        ),
+        Text(
+            "seen, todo = set(), [tensor.grad_fn]\nwhile todo:\n    node = todo.pop()\n    if ...:\n        continue\n    ...\nreturn len(seen)",
+            "seen, todo = set(), [tensor.grad_fn]\nwhile todo:\n    node = todo.pop()\n    if ...:\n        continue\n    ...\nreturn len(seen)",
+        ),
+    ],
+)
+def count_nodes(answer: Any, case: Case) -> dict[str, object]:
+    return {"nodes": answer.count_nodes(case.tensor), "reads": _reads_of(answer.count_nodes)}
+
+
+@count_nodes.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = leaf(rng)
+    h = 2 * x
+    yield Case(tensor=h * h + 5 * h)
+    doubled = leaf(rng, 2).exp()
+    for _ in range(int(torch.randint(4, 7, (), generator=rng))):
+        doubled = doubled + doubled
+    yield Case(tensor=doubled)
+    a, b, w = leaf(rng, 2, 3), leaf(rng, 3, 2), uniform(rng, 2, 2)
+    yield Case(tensor=a.mean() + (10 - (a @ b + w).tanh() * (a @ b)).sum())
+
+
+@count_nodes.mistake(
+    en="It looks as if the graph is walked as a tree: a node is counted once for every path that leads to it.",
+    ru="Похоже, что граф обходится как дерево: узел сосчитан столько раз, сколько путей к нему ведёт.",
+)
+def walks_a_tree(tensor: Tensor) -> int:
+    def visits(node: Any) -> int:
+        return 1 + sum(visits(child) for child, _ in node.next_functions if child is not None)
+
+    return visits(tensor.grad_fn)
+
+
+@count_nodes.mistake(
+    en="It looks as if the first node, the tensor's own `grad_fn`, is left out.",
+    ru="Похоже, что пропущен первый узел — `grad_fn` самого тензора.",
+)
+def forgets_the_root(tensor: Tensor) -> int:
+    return len(_nodes(tensor)) - 1
+
+
+@count_nodes.mistake(
+    en="It looks as if the nodes of the leaves are left out. `AccumulateGrad` is a node, too.",
+    ru="Похоже, что пропущены узлы листьев. `AccumulateGrad` — тоже узел.",
+)
+def leaves_out_leaves(tensor: Tensor) -> int:
+    return len(_nodes(tensor)) - len(_leaves(tensor))
+
+
+@count_nodes.mistake(
+    en="It looks as if only the leaves are counted.",
+    ru="Похоже, что сосчитаны только листья.",
+)
+def counts_leaves(tensor: Tensor) -> int:
+    return len(_leaves(tensor))
+
+
+@count_nodes.mistake(
+    en="It looks as if the walk goes down the first input only, as `next_functions[0][0]` does. The other inputs have nodes, too.",
+    ru="Похоже, что обход идёт только по первому входу, как `next_functions[0][0]`. У других входов тоже есть узлы.",
+)
+def follows_first_inputs(tensor: Tensor) -> int:
+    node: Any = tensor.grad_fn
+    count = 0
+    while node is not None:
+        count += 1
+        node = node.next_functions[0][0] if node.next_functions else None
+    return count
+
+
+@count_nodes.mistake(
+    en="It looks as if nodes of the same name are taken for one. Two multiplications are two nodes.",
+    ru="Похоже, что узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
+)
+def counts_names(tensor: Tensor) -> int:
+    return len({node.name() for node in _nodes(tensor)})
+
+
+@count_nodes.mistake(
+    en="It looks as if None is counted. It stands for an input that no gradient goes to, and it is no node.",
+    ru="Похоже, что сосчитан None. Он стоит на месте входа, к которому градиент не идёт, и узлом не является.",
+)
+def counts_none(tensor: Tensor) -> int:
+    nodes = _nodes(tensor)
+    return len({*nodes} | {child for node in nodes for child, _ in node.next_functions})
+
+
+@count_nodes.mistake(
+    en="It looks as if edges are counted: every entry of `next_functions`. Two edges may lead to one node.",
+    ru="Похоже, что сосчитаны рёбра: каждая запись в `next_functions`. К одному узлу могут вести два ребра.",
+)
+def counts_edges(tensor: Tensor) -> int:
+    return sum(child is not None for node in _nodes(tensor) for child, _ in node.next_functions)
+
+
+@count_nodes.mistake(
+    en="It looks as if the number is right but every path is walked: the set is never asked before going on. "
+    "With each doubling the walk takes twice as long.",
+    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом множество не спрашивают. "
+    "С каждым удвоением обход становится вдвое длиннее.",
+)
+def collects_along_every_path(tensor: Tensor) -> int:
+    seen: set[Any] = set()
+
+    def visit(node: Any) -> None:
+        seen.add(node)
+        for child, _ in node.next_functions:
+            if child is not None:
+                visit(child)
+
+    visit(tensor.grad_fn)
+    return len(seen)
+
+
+# ------------------------------------------------------------------------ core: the seed's pseudo-backward, mended
+
+
+_PRODUCTS = 10
+
+
+class _Multiplications(TorchDispatchMode):
+    """Counts the multiplications of tensors."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.times: int = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.times += func._schema.name == "aten::mul"
+        return func(*args, **(kwargs or {}))
+
+
+def _multiplications_of(backward: Callable[[Tensor], object]) -> int:
+    """The multiplications of a backward pass through ten products, each of the two numbers before it.
+
+    The node of a product multiplies twice. Ten nodes need 20 multiplications; a walk along every path, or one that
+    calls a node again at each distance from the root, needs many more.
+    """
+    before, root = (torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.01, 0.99))
+    for _ in range(_PRODUCTS):
+        before, root = root, before * root
+    with _Multiplications() as count:
+        backward(root)
+    return int(count.times)
+
+
+@exercise(
+    title=Text("Find the bugs: the backward pass by hand", "Найдите ошибки: обратный проход вручную"),
+    kind="find the bug",
+    core=True,
+    difficulty=3,
+    minutes=20,
+    aspects=[
+        aspect(
+            "engine_runs",
+            0,
+            en="The nodes are called by your own code: `backward()` and `torch.autograd.grad` are not used.",
+            ru="Узлы вызывает ваш собственный код: `backward()` и `torch.autograd.grad` не используются.",
+        ),
+        aspect(
+            "gradients",
+            3,
+            en="`.grad` of every leaf is what `root.backward()` would leave there.",
+            ru="В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`.",
+        ),
+        aspect(
+            "calls",
+            2,
+            en="Each node is called once, however many paths lead to it.",
+            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело.",
+            after=("engine_runs", "gradients"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Two paths lead to one node and bring 6 and 5. What should the node be called with, and when do you know it?",
+            "К одному узлу ведут два пути и приносят 6 и 5. С чем вызвать узел и когда это становится известно?",
+        ),
+        Text(
+            "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through it once.",
+            "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите один раз.",
+        ),
+        Text(
+            "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
+            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
+            "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
+            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
+        ),
+    ],
+)
+def run_backward(answer: Any, case: Case) -> dict[str, object]:
+    leaves = _leaves(case.root)
+    with counting_backward_runs() as runs:
+        answer.run_backward(case.root)
+    multiplications = _multiplications_of(answer.run_backward)
+    return {
+        "engine_runs": runs.times,
+        "gradients": [each.grad for each in leaves],
+        "calls": AtMost(limit=3 * _PRODUCTS, used=multiplications),
+        "multiplications": multiplications,
+    }
+
+
+@run_backward.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = leaf(rng)
+    h = 2 * x
+    yield Case(root=h * h + 5 * h)
+    a, b = leaf(rng, 3), leaf(rng, 3)
+    h = a * b
+    k = h.sin()
+    # sums hand on one and the same tensor: adding to it in place, in whatever order, changes a gradient next door
+    c, d = leaf(rng, 3), leaf(rng, 3)
+    passed_on = a.sin() + (a + b) + b.cos() + (c + d + c.sin())
+    yield Case(root=(k * h + (k + a).exp() * h - b + passed_on).sum())
+    a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
+    b, c = w1 * a, w2 * a
+    yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
+
+
+def _seed_backward(root: Tensor, at_leaf: Callable[[Tensor, Tensor], None]) -> None:
+    """The recursion of the published pseudo-code: one call for every path."""
+
+    def backward(node: Any, incoming: Tensor) -> None:
+        if hasattr(node, "variable"):
+            at_leaf(node.variable, incoming)
+            return
+        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+            if child is not None and gradient is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+def _assign(tensor: Tensor, gradient: Tensor) -> None:
+    tensor.grad = gradient
+
+
+def _add(tensor: Tensor, gradient: Tensor) -> None:
+    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient is assigned where it should be added: of all the paths to a leaf only the last one is left.",
+    ru="Похоже, что градиент присваивается, а не прибавляется: из всех путей к листу остался только последний.",
+)
+def assigns(root: Tensor) -> None:
+    _seed_backward(root, _assign)
+
+
+@run_backward.mistake(
+    en="It looks as if the gradients are right but every path is walked on its own. "
+    "A node where paths join is called again for each of them, and the time doubles with every square.",
+    ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. "
+    "Узел, в котором пути сходятся, вызывается заново для каждого из них, и время удваивается с каждым квадратом.",
+)
+def walks_every_path(root: Tensor) -> None:
+    _seed_backward(root, _add)
+
+
+@run_backward.mistake(
+    en="It looks as if the running total goes on to the inputs at every visit: what came before is sent down again.",
+    ru="Похоже, что при каждом посещении дальше передаётся накопленная сумма: прежние слагаемые уходят вниз повторно.",
+)
+def sends_the_running_total(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {}
+
+    def backward(node: Any, incoming: Tensor) -> None:
+        total[node] = total[node] + incoming if node in total else incoming
+        if hasattr(node, "variable"):
+            node.variable.grad = total[node]
+            return
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+@run_backward.mistake(
+    en="It looks as if a node is called as soon as the first gradient reaches it. What arrives later is not sent on.",
+    ru="Похоже, что узел вызывается, как только до него дошёл первый градиент. То, что приходит позже, дальше не передаётся.",
+)
+def does_not_wait(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    queue: deque[Any] = deque([root.grad_fn])
+    while queue:
+        node = queue.popleft()
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is None or gradient is None:
+                continue
+            if child not in total:
+                queue.append(child)
+            total[child] = total[child] + gradient if child in total else gradient
+    for node, gradient in total.items():
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient
+
+
+@run_backward.mistake(
+    en="It looks as if a node where paths meet is called with what one of them brings: the rest is dropped, not added.",
+    ru="Похоже, что узел, где сходятся пути, вызывается с тем, что принёс один из них: остальное отброшено, а не прибавлено.",
+)
+def one_path_only(root: Tensor) -> None:
+    seen: set[Any] = set()
+
+    def backward(node: Any, incoming: Tensor) -> None:
+        if node in seen:
+            return
+        seen.add(node)
+        if hasattr(node, "variable"):
+            node.variable.grad = incoming
+            return
+        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+            if child is not None and gradient is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+@run_backward.mistake(
+    en="It looks as if each node is called once, but in depth-first order: some are called before all that leads to them has arrived.",
+    ru="Похоже, что каждый узел вызван один раз, но обход идёт в глубину: некоторые вызваны раньше, чем пришло всё, что к ним ведёт.",
+)
+def goes_depth_first(root: Tensor) -> None:
+    order: list[Any] = []
+
+    def visit(node: Any) -> None:
+        order.append(node)
+        for child, _ in node.next_functions:
+            if child is not None and child not in order:
+                visit(child)
+
+    visit(root.grad_fn)
+    total = {root.grad_fn: torch.ones_like(root)}
+    for node in order:
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+        if not node.next_functions:
+            node.variable.grad = total[node]
+
+
+@run_backward.mistake(
+    en="It looks as if the graph is walked level by level. The gradients are right, but a node that can be reached in two steps "
+    "and in three is called twice.",
+    ru="Похоже, что граф обходится по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за три, "
+    "вызывается дважды.",
+)
+def goes_level_by_level(root: Tensor) -> None:
+    level: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    while level:
+        below: dict[Any, Tensor] = {}
+        for node, incoming in level.items():
+            if hasattr(node, "variable"):
+                _add(node.variable, incoming)
+                continue
+            for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+                if child is not None and gradient is not None:
+                    below[child] = below[child] + gradient if child in below else gradient
+        level = below
+
+
+@run_backward.mistake(
+    en="It looks as if every node is called with ones. It should get the gradient that has arrived: that is the chain rule.",
+    ru="Похоже, что каждый узел вызывается с единицами. Он должен получать дошедший до него градиент: это и есть цепное правило.",
+)
+def calls_with_ones(root: Tensor) -> None:
+    arrived: dict[Any, Tensor] = {}
+    for node in _nodes(root):
+        if hasattr(node, "variable"):
+            node.variable.grad = arrived[node]
+            continue
+        incoming = torch.ones_like(arrived.get(node, root))
+        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+            if child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if only the first input of each node gets a gradient. Go through all of `next_functions`.",
+    ru="Похоже, что градиент получает только первый вход каждого узла. Пройдите по всем записям `next_functions`.",
+)
+def first_input_only(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in _nodes(root):
+        if node not in arrived:
+            continue
+        if hasattr(node, "variable"):
+            node.variable.grad = arrived[node]
+            continue
+        child, gradient = node.next_functions[0][0], _call(node, arrived[node])[0]
+        if child is not None and gradient is not None:
+            arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient that has arrived is added to in place. An addition hands the same tensor to both of its inputs: "
+    "the other one changes with it.",
+    ru="Похоже, что к дошедшему градиенту прибавляют на месте. Сложение отдаёт обоим входам один и тот же тензор: "
+    "вместе с одним меняется и другой.",
+)
+def adds_in_place(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in _nodes(root):
+        if hasattr(node, "variable"):
+            node.variable.grad = arrived[node]
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
+            if child is None or gradient is None:
+                continue
+            if child in arrived:
+                arrived[child] += gradient
+            else:
+                arrived[child] = gradient
+
+
+@run_backward.mistake(
+    en="It looks as if autograd's own engine does the work. The values are right; here your code should walk the graph.",
+    ru="Похоже, что работу делает сам autograd. Значения верны, но здесь граф должен обойти ваш код.",
+)
+def lets_the_engine_do_it(root: Tensor) -> None:
+    root.backward()  # type: ignore[no-untyped-call]
+
+
+# ------------------------------------------------------------------------------------------ core: a second backward
+
+
+@exercise(
+    title=Text("Backward, once more", "Обратный проход ещё раз"),
+    kind="predict",
+    core=True,
+    minutes=5,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "What does the derivative of `x + w` need to know about `x` and `w`? And that of `x * x`?",
+            "Что нужно знать об `x` и `w`, чтобы найти производную `x + w`? А производную `x * x`?",
+        ),
+        Text(
+            "A backward pass frees what the graph has saved, not the graph. Only a node that misses its saved values raises.",
+            "Обратный проход освобождает то, что граф сохранил, а не сам граф. Ошибку даёт только узел, которому не хватает сохранённого.",
+        ),
+        Text(
+            "In `x * x + w` the way to `w` goes through an addition alone. It is taken before the multiplication is reached.",
+            "В `x * x + w` путь к `w` идёт только через сложение. Он проходится раньше, чем очередь доходит до умножения.",
+        ),
+    ],
+)
+def predict_second_backward(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_second_backward)}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if a second `backward()` always raises. It does so only where something saved is needed: an addition saves nothing.",
+    ru="Похоже, что второй `backward()` всегда вызывает ошибку. Так бывает, только если нужно что-то сохранённое: сложение не сохраняет ничего.",
+)
+def always_raises() -> dict[str, object]:
+    return {"x + w: second": "RuntimeError"}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if a second pass without an error left `.grad` as it was. It adds the whole gradient once more.",
+    ru="Похоже, что второй проход без ошибки оставил `.grad` прежним. Он прибавляет весь градиент ещё раз.",
+)
+def second_pass_adds_nothing() -> dict[str, object]:
+    return {"x + w: x.grad": 1.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if a second pass never raises. `x * x` has to know `x`, and that was freed after the first pass.",
+    ru="Похоже, что второй проход никогда не вызывает ошибки. Для `x * x` нужен `x`, а он освобождён после первого прохода.",
+)
+def never_raises() -> dict[str, object]:
+    return {"x * x + w: second": None}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if a backward pass that raises changes nothing. `w` had its gradient added before the error.",
+    ru="Похоже, что обратный проход, закончившийся ошибкой, ничего не меняет. К `w` градиент прибавлен ещё до ошибки.",
+)
+def an_error_changes_nothing() -> dict[str, object]:
+    return {"x * x + w: w.grad": 1.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if `x.grad` was doubled although the pass broke off before it got to `x`.",
+    ru="Похоже, что `x.grad` удвоился, хотя проход оборвался раньше, чем дошёл до `x`.",
+)
+def an_error_doubles_everything() -> dict[str, object]:
+    return {"x * x + w: x.grad": 12.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if `retain_graph=True` kept the second pass from adding to `.grad`. It keeps what was saved; `.grad` adds up as ever.",
+    ru="Похоже, что `retain_graph=True` не дал второму проходу прибавить к `.grad`. Он хранит сохранённое; `.grad` накапливается как всегда.",
+)
+def retaining_does_not_add() -> dict[str, object]:
+    return {"retained: x.grad": 6.0}
+
+
+# ------------------------------------------------------------------------------------- core: two losses on one graph
+
+
+TwoLosses = tuple[Tensor, Tensor]
+
+
+def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
+    h = torch.tanh(x @ w)
+    return mse_loss(h, y), (h**2).mean()
+
+
+def _number(value: Any) -> float:
+    return float(value.item()) if isinstance(value, Tensor) else float(value)
+
+
+def _goes_again(loss: object, w: Tensor) -> bool:
+    """Can a further backward pass go from `loss` to `w`?"""
+    if not isinstance(loss, Tensor) or not loss.requires_grad:
+        return False
+    try:
+        torch.autograd.grad(loss, w, retain_graph=True, allow_unused=True)
+    except RuntimeError:
+        return False
+    return True
+
+
+_ROWS, _WIDTH = 64, 32
+
+
+def _left_of(answer: Callable[..., object]) -> AtMost:
+    """Bytes that stay in memory after the call while the pair that came back is held, the pair's own not counted.
+
+    (Those of a `mse_loss` are many: on the CPU its one number lies in a storage as large as the input.) `.grad` and a
+    quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds a whole activation.
+    """
+    w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
+    x, y = torch.ones(_ROWS, 4, dtype=FLOAT64), torch.zeros(_ROWS, _WIDTH, dtype=FLOAT64)
+    with live_bytes([w, x, y]) as live:
+        held = answer(w, x, y, 0.5)
+        left = live.now
+    with using_answer():
+        pair = {each.untyped_storage() for each in held if isinstance(each, Tensor)}  # type: ignore[attr-defined]
+        left -= sum(storage.nbytes() for storage in pair)
+    return AtMost(limit=(4 * _WIDTH + _ROWS * _WIDTH // 4) * 8, used=left)
+
+
+@exercise(
+    title=Text("Find the bug: two losses, one graph", "Найдите ошибку: две функции потерь, один граф"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "losses",
+            0,
+            en="The pair that comes back holds the values of the two losses.",
+            ru="Возвращаемая пара содержит значения двух функций потерь.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="`w.grad` equals the gradient of `fit + share * size`.",
+            ru="`w.grad` равен градиенту `fit + share * size`.",
+        ),
+        aspect(
+            "backward_runs",
+            1,
+            en="One backward pass serves both losses.",
+            ru="Обе функции потерь обслуживает один обратный проход.",
+            after=("losses", "gradient"),
+        ),
+        aspect(
+            "left",
+            2,
+            en="After the call nothing that the graph has saved is in memory, although the pair that came back still is.",
+            ru="После вызова в памяти нет ничего из сохранённого графом, хотя возвращённая пара ещё хранится.",
+            after=("losses", "gradient"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Gradients are linear. What single number has the gradient that you want?",
+            "Градиент линеен. У какого одного числа градиент как раз такой, какой нужен?",
+        ),
+        Text(
+            "`retain_graph=True` keeps what the graph has saved for a further pass. After the last pass there is none.",
+            "`retain_graph=True` хранит сохранённое графом для следующего прохода. После последнего следующего нет.",
+        ),
+        Text(
+            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
+            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
+        ),
+    ],
+)
+def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
+    with counting_backward_runs() as runs:
+        pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
+    with using_answer():
+        fit, size = pair
+        losses = [_number(fit), _number(size)]
+        gradient = None if case.w.grad is None else case.w.grad.clone()
+        again = [_goes_again(fit, case.w), _goes_again(size, case.w)]
+    return {
+        "losses": losses,
+        "gradient": gradient,
+        "goes_again": again,
+        "backward_runs": runs.times,
+        "left": _left_of(answer.fix_two_losses),
+    }
+
+
+@fix_two_losses.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for rows, width, share in ((5, 2, 0.25), (3, 4, 3.0)):
+        w = (0.2 * signed(rng, 3, width)).requires_grad_()
+        yield Case(w=w, x=signed(rng, rows, 3), y=uniform(rng, rows, width), share=share)
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `retain_graph=True` was dropped and there are still two passes: the second finds the saved values freed.",
+    ru="Похоже, что `retain_graph=True` убран, а проходов по-прежнему два: второй застаёт сохранённое уже освобождённым.",
+)
+def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward()  # type: ignore[no-untyped-call]
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if there are still two backward passes: the part that the losses share is gone through twice.",
+    ru="Похоже, что обратных проходов по-прежнему два: общая для потерь часть проходится дважды.",
+)
+def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if there is one pass now, but with `retain_graph=True`: as long as a loss is held, all saved values stay.",
+    ru="Похоже, что проход теперь один, но с `retain_graph=True`: пока хранится хотя бы одно значение потерь, остаётся всё сохранённое.",
+)
+def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the second loss went in without its weight `share`.",
+    ru="Похоже, что вторая функция потерь вошла без своего веса `share`.",
+)
+def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.backward([fit, size])
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `w.grad` has the gradient of the first loss alone: the second never goes backward, or is cut off from `w`.",
+    ru="Похоже, что в `w.grad` градиент только первой функции потерь: для второй обратного прохода нет или она отсоединена от `w`.",
+)
+def first_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient of the second loss alone is left: that of the first was cleared or never computed.",
+    ru="Похоже, что остался градиент только второй функции потерь: градиент первой стёрт или не вычислен.",
+)
+def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+# ------------------------------------------------------------------------------------- core: what keeps graphs alive
+
+
+def linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
+    """A linear model without bias, before its first backward pass."""
+    model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
+    model.weight = torch.nn.Parameter(uniform(rng, 1, features))
+    return model
+
+
+def _batches(rng: torch.Generator, *targets: float, features: int) -> Batches:
+    """Batches of four samples; the further a target is from 0, the greater the loss."""
+    return [(signed(rng, 4, features), t * uniform(rng, 4, 1)) for t in targets]
+
+
+_BATCHES = 8
+
+
+def _memory_of(answer: Callable[..., object]) -> AtMost:
+    """Peak bytes over 8 batches through a hidden layer of 64 x 32 numbers; the first batch is the worst.
+
+    A finished graph holds one hidden activation, one that is being built two. The worst so far, the batch before and
+    the one being built make 4; the limit is 1.25 times that. All eight graphs make 9.
+    """
+    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    batches = [
+        (torch.ones(_ROWS, 2, dtype=FLOAT64), torch.full((_ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
+        for i in range(_BATCHES)
+    ]
+    known = [*net.parameters(), *(tensor for batch in batches for tensor in batch)]
+    with live_bytes(known) as live:
+        answer(net, batches)
+    return AtMost(limit=round(1.25 * 4 * _ROWS * _WIDTH * 8), used=live.peak)
+
+
+@exercise(
+    title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные отпустить"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "mean",
+            1,
+            en="The first of the pair is the mean loss over all batches, a `float`.",
+            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
+        ),
+        aspect(
+            "gradient",
+            2,
+            en="A backward pass from the second of the pair gives the gradient of the worst batch's loss.",
+            ru="Обратный проход от второго в паре даёт градиент функции потерь на худшем батче.",
+        ),
+        aspect(
+            "live_bytes",
+            1,
+            en="However many batches there are, at most three graphs are in memory at any moment.",
+            ru="Сколько бы ни было батчей, в памяти никогда не больше трёх графов.",
+            after=("mean", "gradient"),
+        ),
+    ],
+    hints=[
+        Text(
+            "A graph lives as long as something refers to it. Which names and lists hold a loss, and until when?",
+            "Граф живёт, пока на него кто-то ссылается. Какие имена и списки хранят значение потерь и до каких пор?",
+        ),
+        Text(
+            "Add numbers, not tensors: `loss.item()` has no history. Keep one tensor, the worst so far.",
+            "Складывайте числа, а не тензоры: у `loss.item()` нет истории. Храните один тензор — худший на данный момент.",
+        ),
+        Text(
+            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
+            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
+        ),
+    ],
+)
+def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
+    pair = answer.mean_and_worst(case.model, case.batches)
+    with using_answer():
+        mean, worst = pair
+        has_graph = isinstance(worst, Tensor) and worst.requires_grad
+        case.model.zero_grad()
+        if has_graph:
+            worst.backward()
+    return {
+        "mean": mean,
+        "gradient": case.model.weight.grad,
+        "worst": worst,
+        "live_bytes": _memory_of(answer.mean_and_worst),
+    }
+
+
+@mean_and_worst.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for features, targets in (
+        (2, (5.0, 40.0, 10.0, 20.0)),
+        (3, (90.0, 9.0, 30.0)),
+        (1, (20.0, 7.0, 8.0, 16.0, 80.0, 50.0)),
+    ):
+        yield Case(model=linear(rng, features), batches=_batches(rng, *targets, features=features))
+
+
+Pair = tuple[Any, Any]
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a tensor.",
+    ru="Похоже, что граф каждого батча остаётся до конца: в списке значений потерь либо за суммой или максимумом, которые остались тензором.",
+)
+def keeps_every_graph(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses) / len(losses), max(losses)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the mean is still a tensor. Unless detached, it holds the graphs of all batches: add up `.item()`.",
+    ru="Похоже, что среднее осталось тензором. Если его не отсоединить, за ним графы всех батчей: складывайте `.item()`.",
+)
+def returns_a_tensor(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return torch.stack(losses).mean(), max(losses)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the losses are added up and not divided by the number of batches.",
+    ru="Похоже, что значения потерь сложены, но не разделены на число батчей.",
+)
+def returns_the_sum(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean * len(batches), worst
+
+
+@mean_and_worst.mistake(
+    en="It looks as if what comes back for the worst batch is a tensor without a graph: detached, or computed under `no_grad`.",
+    ru="Похоже, что для худшего батча возвращается тензор без графа: он отсоединён или вычислен под `no_grad`.",
+)
+def detaches_the_worst(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean, worst.detach()
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the worst loss is a number. A number has no graph, and nothing can go backward from it.",
+    ru="Похоже, что худшее значение потерь — это число. У числа нет графа, и обратный проход от него невозможен.",
+)
+def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean, worst.item()
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the batch with the smallest loss was kept.",
+    ru="Похоже, что оставлен батч с наименьшим значением потерь.",
+)
+def keeps_the_best(model: Any, batches: Batches) -> Pair:
+    return _mean_and_extreme(model, batches, min)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the last batch was kept, whatever its loss.",
+    ru="Похоже, что оставлен последний батч, каково бы ни было его значение потерь.",
+)
+def keeps_the_last(model: Any, batches: Batches) -> Pair:
+    mean, _ = _mean_and_extreme(model, batches, max)
+    return mean, mse_loss(model(batches[-1][0]), batches[-1][1])
+
+
+@mean_and_worst.mistake(
+    en="It looks as if a backward pass inside the function has used the graph up: what it had saved is freed.",
+    ru="Похоже, что обратный проход внутри функции уже израсходовал граф: сохранённое в нём освобождено.",
+)
+def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    worst.backward()
+    return mean, worst
+
+
+def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses) / len(losses), choose(losses)
+
+
+# ------------------------------------------------------------------------------------------ core: NaN through `where`
+
+
+@exercise(
+    title=Text("Find the bug: a root that gives NaN", "Найдите ошибку: корень, который даёт NaN"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "value",
+            1,
+            en="The value is the root where `x > 0`, and 0 elsewhere.",
+            ru="Значение равно корню там, где `x > 0`, и нулю в остальных местах.",
+        ),
+        aspect(
+            "gradient",
+            2,
+            en="The derivative is half of one over the root where `x > 0`, and 0 elsewhere.",
+            ru="Производная равна половине от единицы, делённой на корень, там, где `x > 0`, и нулю в остальных местах.",
+        ),
+    ],
+    hints=[
+        Text(
+            "`where` sends 0 into the branch that was not taken. What does the node of the root multiply this 0 by?",
+            "`where` посылает 0 в ветвь, которая не выбрана. На что умножает этот 0 узел корня?",
+        ),
+        Text(
+            "The root must never see a number at which its derivative is infinite or undefined, not even in an entry that is thrown away.",
+            "Корень не должен получать число, в котором его производная бесконечна или не определена, даже в отбрасываемой компоненте.",
+        ),
+        Text(
+            "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
+            "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
+        ),
+    ],
+)
+def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.safe_sqrt(case.x)
+    with using_answer():
+        value, gradient = y.detach().clone(), None
+        if y.requires_grad:
+            upstream = torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
+            (gradient,) = torch.autograd.grad(y, case.x, upstream, allow_unused=True)
+        names = [node.name() for node in _nodes(y)]
+    return {"value": value, "gradient": gradient, "names": names}
+
+
+@safe_sqrt.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for shape in ((7,), (3, 4)):
+        x = signed(rng, *shape)
+        x.view(-1)[:5] = torch.tensor([0.0, 1e-4, -1.0, 4.0, 0.0], dtype=FLOAT64)
+        yield Case(x=x.requires_grad_())
+    yield Case(x=uniform(rng, 2, 2).requires_grad_())
+
+
+@safe_sqrt.mistake(
+    en="It looks as if a small number is added under the root. That changes the value where x is small, and below 0 the root is still undefined.",
+    ru="Похоже, что под корнем прибавлено малое число. Это меняет значение при малых x, а ниже нуля корень по-прежнему не определён.",
+)
+def adds_a_little(x: Tensor) -> Tensor:
+    return torch.where(x > 0, (x + 1e-5).sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the root of a small positive number stands in place of 0.",
+    ru="Похоже, что на месте нуля стоит корень из малого положительного числа.",
+)
+def clamps_at_a_little(x: Tensor) -> Tensor:
+    return x.clamp(min=1e-6).sqrt()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if NaN is multiplied by 0. That is NaN again, in the value itself.",
+    ru="Похоже, что NaN умножается на 0. Получается снова NaN, уже в самом значении.",
+)
+def multiplies_by_a_mask(x: Tensor) -> Tensor:
+    return x.sqrt() * (x > 0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if negative numbers are cut off, but the root of 0 is still taken: at 0 the gradient is infinite.",
+    ru="Похоже, что отрицательные числа отсечены, но корень из 0 всё ещё берётся: в нуле градиент бесконечен.",
+)
+def clamps_at_zero(x: Tensor) -> Tensor:
+    return x.clamp(min=0).sqrt()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if NaN is replaced in the value alone. The gradient still goes through the root: infinite at 0, NaN below.",
+    ru="Похоже, что NaN заменён только в значении. Градиент по-прежнему идёт через корень: в нуле бесконечность, ниже нуля NaN.",
+)
+def replaces_nan_in_the_value(x: Tensor) -> Tensor:
+    return x.sqrt().nan_to_num()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the root still gets 0 and negative numbers. `where` and `nan_to_num` around it protect the value only.",
+    ru="Похоже, что в корень по-прежнему попадают 0 и отрицательные числа. `where` и `nan_to_num` вокруг него защищают только значение.",
+)
+def protects_the_value_only(x: Tensor) -> Tensor:
+    return torch.where(x > 0, x.sqrt(), 0.0).nan_to_num()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if a tiny number is added under the root: 0 is safe now, but below 0 the root is still undefined.",
+    ru="Похоже, что под корнем прибавлено крошечное число: в нуле теперь всё в порядке, но ниже нуля корень по-прежнему не определён.",
+)
+def adds_next_to_nothing(x: Tensor) -> Tensor:
+    return torch.where(x > 0, (x + 1e-12).sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if only negative numbers are kept from the root. At 0 its derivative is infinite, and 0 times infinity is NaN.",
+    ru="Похоже, что от корня убраны только отрицательные числа. В нуле его производная бесконечна, а 0 на бесконечность даёт NaN.",
+)
+def takes_the_magnitude(x: Tensor) -> Tensor:
+    return torch.where(x > 0, x.abs().sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the root is cut off from the graph: no NaN comes back, and no gradient either.",
+    ru="Похоже, что корень отсоединён от графа: NaN не возвращается, но и градиента нет.",
+)
+def cuts_the_root_off(x: Tensor) -> Tensor:
+    return torch.where(x > 0, x.detach().sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the entries that are not positive are taken as 1 all the way: the value there is 1 instead of 0.",
+    ru="Похоже, что неположительные компоненты так и остались единицами: значение там 1, а не 0.",
+)
+def forgets_the_outer_where(x: Tensor) -> Tensor:
+    return torch.where(x > 0, x, 1.0).sqrt()
+
+
+# ---------------------------------------------------------------------------------- extra: the node that makes the NaN
+
+
+@exercise(
+    title=Text("The node that makes the NaN", "Узел, в котором возникает NaN"),
+    kind="complete",
+    difficulty=3,
+    minutes=15,
+    aspects=[
+        aspect(
+            "node",
+            3,
+            en="The name is that of the node which gives NaN although no NaN came in; without a NaN it is None.",
+            ru="Это имя узла, который выдаёт NaN, хотя на вход NaN не приходил; если NaN нет, это None.",
+        )
+    ],
+    hints=[
+        Text(
+            "Each node gets gradients and gives gradients. Where can you see both during a backward pass?",
+            "Каждый узел получает градиенты и выдаёт градиенты. Где во время обратного прохода видно и те и другие?",
+        ),
+        Text(
+            "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the node, both are tuples, entries may be None.",
+            "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` выполняется после узла, оба аргумента — кортежи, в них бывает None.",
+        ),
+        Text(
+            "for node in ...:\n    def watch(given, received, node=node):\n        if has_nan(given) and not has_nan(received):\n            ...\n    node.register_hook(watch)\nloss.backward()",
+            "for node in ...:\n    def watch(given, received, node=node):\n        if has_nan(given) and not has_nan(received):\n            ...\n    node.register_hook(watch)\nloss.backward()",
+        ),
+    ],
+)
+def nan_node(answer: Any, case: Case) -> dict[str, object]:
+    return {"node": answer.nan_node(case.loss)}
+
+
+@nan_node.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    a, b = leaf(rng, 4), signed(rng, 4)
+    b[1] = 0.0
+    x = a * b
+    yield Case(loss=(3 * torch.where(x > 0, x.sqrt(), 0.0)).sum())
+    p = leaf(rng, 3)
+    yield Case(loss=((p - p.detach().clone()) ** 2).sum().sqrt() + p.sum())
+    x = uniform(rng, 2, 3)
+    x[0, 2] = 1000.0
+    x.requires_grad_()
+    yield Case(loss=torch.where(x < 100, (2 * x).exp(), 1.0).mean())
+    p = uniform(rng, 3)
+    p[1] = 0.0
+    yield Case(loss=(2 * p.requires_grad_()).sqrt().sum())  # an infinite gradient, but no NaN
+    yield Case(loss=(leaf(rng, 2) * signed(rng, 2)).tanh().sum())
+
+
+def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
+    """Name, NaN received, NaN given, infinity given, for each node in the order of a backward pass."""
+    seen: list[tuple[str, bool, bool, bool]] = []
+
+    def any_of(test: Callable[[Tensor], Tensor], tensors: tuple[Tensor | None, ...]) -> bool:
+        return any(t is not None and bool(test(t).any()) for t in tensors)
+
+    for node in _nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            last = received if hasattr(node, "variable") else given
+            nan, came, inf = any_of(torch.isnan, last), any_of(torch.isnan, received), any_of(torch.isinf, last)
+            seen.append((node.name(), came, nan, inf))
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return seen
+
+
+@nan_node.mistake(
+    en="It looks as if the last node with a NaN is named. A NaN spreads to all nodes after the one that made it.",
+    ru="Похоже, что назван последний узел с NaN. NaN распространяется на все узлы после того, в котором возник.",
+)
+def names_the_last(loss: Tensor) -> str | None:
+    return next((name for name, _, nan, _ in reversed(_watched(loss)) if nan), None)
+
+
+@nan_node.mistake(
+    en="It looks as if an infinite gradient counts as NaN. Infinity is where the trouble begins, but the node with the NaN comes later or never.",
+    ru="Похоже, что бесконечный градиент принят за NaN. С бесконечности всё начинается, но узел с NaN идёт позже, а может и не встретиться.",
+)
+def takes_infinity_for_nan(loss: Tensor) -> str | None:
+    return next((name for name, _, nan, inf in _watched(loss) if nan or inf), None)
+
+
+@nan_node.mistake(
+    en="It looks as if the node to which a NaN comes in is named, not the node that made it.",
+    ru="Похоже, что назван узел, в который NaN пришёл, а не тот, в котором он возник.",
+)
+def names_the_next(loss: Tensor) -> str | None:
+    return next((name for name, came, _, _ in _watched(loss) if came), None)
+
+
+@nan_node.mistake(
+    en="It looks as if the error of anomaly mode gets out of the function. Catch it: its text has the name.",
+    ru="Похоже, что ошибка режима обнаружения аномалий выходит из функции. Перехватите её: в её тексте есть имя.",
+)
+def lets_the_error_out(loss: Tensor) -> None:
+    with torch.autograd.set_detect_anomaly(True):
+        loss.backward()  # type: ignore[no-untyped-call]
+
+
+@nan_node.mistake(
+    en="It looks as if the loss's own node is named. It is where the backward pass begins, not where the NaN does.",
+    ru="Похоже, что назван узел самой функции потерь. С него начинается обратный проход, но не NaN.",
+)
+def names_the_root(loss: Tensor) -> str | None:
+    node: Any = loss.grad_fn
+    return str(node.name()) if any(nan for _, _, nan, _ in _watched(loss)) else None
+
+
+# -------------------------------------------------------------------------- extra: what `torch.autograd.grad` returns
+
+
+@exercise(
+    title=Text("Find the bug: gradients that change together", "Найдите ошибку: градиенты, которые меняются вместе"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradients",
+            2,
+            en="Each gradient is multiplied by its own factor, and an input that `y` does not use gets zeros.",
+            ru="Каждый градиент умножен на свой множитель, а вход, от которого `y` не зависит, получает нули.",
+        ),
+        aspect(
+            "untouched",
+            1,
+            en="`v` and the `.grad` of the inputs are what they were.",
+            ru="`v` и `.grad` входов остались прежними.",
+        ),
+    ],
+    hints=[
+        Text(
+            "For `y = a + b`, what is the gradient with respect to `a`, and what is it with respect to `b`? Are these two tensors?",
+            "Чему для `y = a + b` равен градиент по `a` и чему по `b`? Это два тензора?",
+        ),
+        Text(
+            "Compare with `is`: `torch.autograd.grad(a + b, [a, b], v)` may give you `v` itself, twice. Look for `materialize_grads`, too.",
+            "Сравните с помощью `is`: `torch.autograd.grad(a + b, [a, b], v)` может дважды вернуть сам `v`. Посмотрите и на `materialize_grads`.",
+        ),
+        Text(
+            "gradients = torch.autograd.grad(y, inputs, v, ...)\nreturn [... for gradient, factor in zip(gradients, factors)]",
+            "gradients = torch.autograd.grad(y, inputs, v, ...)\nreturn [... for gradient, factor in zip(gradients, factors)]",
+        ),
+    ],
+)
+def fix_shared_gradients(answer: Any, case: Case) -> dict[str, object]:
+    before = case.v.clone()
+    gradients = answer.fix_shared_gradients(case.y, case.inputs, case.v, case.factors)
+    return {
+        "gradients": gradients,
+        "untouched": bool(torch.equal(case.v, before)) and all(x.grad is None for x in case.inputs),
+    }
+
+
+@fix_shared_gradients.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    a, b, c = leaf(rng, 3), leaf(rng, 3), leaf(rng, 2, 2)
+    yield Case(y=a + b, inputs=[a, b, c], v=signed(rng, 3), factors=[2.0, -5.0, 3.0])
+    a, b, c = leaf(rng, 2, 3), leaf(rng, 4), leaf(rng, 2, 3)
+    yield Case(y=(a * c).sin() + a, inputs=[c, b, a], v=signed(rng, 2, 3), factors=[0.5, 7.0, 4.0])
+    a, b = leaf(rng, 4), leaf(rng, 4)
+    yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[3.0, 0.1])
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
+    ru="Похоже, что `v` спасён копией, но два градиента — всё ещё один тензор: в него вошли оба множителя.",
+)
+def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v.clone(), materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the factors are right but an unused input gives None. None is no tensor to go on with: `materialize_grads=True` gives zeros.",
+    ru="Похоже, что множители верны, но неиспользованный вход даёт None. С None нельзя считать дальше: `materialize_grads=True` даёт нули.",
+)
+def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [None if gradient is None else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the unused input still raises: “appears to not have been used in the graph”.",
+    ru="Похоже, что неиспользованный вход всё ещё вызывает ошибку: «appears to not have been used in the graph».",
+)
+def forbids_unused(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    return [gradient * factor for gradient, factor in zip(torch.autograd.grad(y, inputs, v), factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the gradients are right but were left in `.grad` of the inputs by `backward()`. "
+    "`torch.autograd.grad` returns them and leaves `.grad` alone.",
+    ru="Похоже, что градиенты верны, но `backward()` оставил их в `.grad` входов. "
+    "`torch.autograd.grad` возвращает их и `.grad` не трогает.",
+)
+def goes_through_grad(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    y.backward(v)  # type: ignore[no-untyped-call]
+    return [(torch.zeros_like(x) if x.grad is None else x.grad) * factor for x, factor in zip(inputs, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` is still the tensor that is multiplied in place, together with the gradients that are `v` itself.",
+    ru="Похоже, что на месте всё ещё умножается `v` вместе с теми градиентами, которые и есть `v`.",
+)
+def multiplies_in_place(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if an unused input gets a zero that is no tensor of the input's shape.",
+    ru="Похоже, что неиспользованный вход получает ноль, который не является тензором формы этого входа.",
+)
+def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Any]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [0.0 if gradient is None else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+# ------------------------------------------------------------------------------------- extra: a bug that does not show
+
+
+@exercise(
+    title=Text("A graph on which the wrong code is right", "Граф, на котором неверный код прав"),
+    kind="write the counter-example",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "shared",
+            0,
+            en="Some node of the graph has two or more edges that lead to it.",
+            ru="К какому-то узлу графа ведут два ребра или больше.",
+        ),
+        aspect(
+            "depends",
+            0,
+            en="The derivative with respect to `x` is neither 0 nor NaN.",
+            ru="Производная по `x` — не 0 и не NaN.",
+        ),
+        aspect(
+            "agrees",
+            2,
+            en="The assigning backward pass leaves the right derivative in `x.grad`.",
+            ru="Обратный проход с присваиванием оставляет в `x.grad` верную производную.",
+            after=("shared", "depends"),
+        ),
+    ],
+    hints=[
+        Text(
+            "The assigning pass keeps what the last path brings. When is that all there is?",
+            "Проход с присваиванием сохраняет то, что принёс последний путь. Когда это и есть всё?",
+        ),
+        Text(
+            "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the operands.",
+            "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` — порядок операндов.",
+        ),
+        Text("return ... * x + 5 * x", "return ... * x + 5 * x"),
+    ],
+)
+def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.hide_the_bug(case.x)
+    with using_answer():
+        children = [child for node in _nodes(y) for child, _ in node.next_functions if child is not None]
+        shared = len(children) > len(set(children))
+        (right,) = torch.autograd.grad(y, case.x, retain_graph=True, materialize_grads=True)
+        case.x.grad = None
+        if shared:
+            _seed_backward(y, _assign)
+        assigned = torch.zeros_like(right) if case.x.grad is None else case.x.grad
+        return {
+            "shared": shared,
+            "depends": bool(right != 0) and bool(right.isfinite()),
+            "agrees": bool(torch.isclose(assigned, right, rtol=1e-6)),
+        }
+
+
+@hide_the_bug.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for _ in range(3):
+        yield Case(x=leaf(rng))
+
+
+@hide_the_bug.mistake(
+    en="It looks as if no tensor is used twice. On a tree the assigning pass is always right.",
+    ru="Похоже, что ни один тензор не использован дважды. На дереве проход с присваиванием всегда прав.",
+)
+def uses_everything_once(x: Tensor) -> Tensor:
+    return (2 * x).exp()
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the bug shows here: the last path brings a part of the derivative only.",
+    ru="Похоже, что здесь ошибка видна: последний путь приносит лишь часть производной.",
+)
+def shows_the_bug(x: Tensor) -> Tensor:
+    h = 2 * x
+    return h * h + 5 * h
+
+
+@hide_the_bug.mistake(
+    en="It looks as if all paths bring 0. Then every backward pass agrees, and nothing is shown.",
+    ru="Похоже, что все пути приносят 0. Тогда совпадает любой обратный проход, и это ничего не показывает.",
+)
+def derivative_of_zero(x: Tensor) -> Tensor:
+    return 0 * x + 0 * x

@@ -1,0 +1,1270 @@
+# %% [markdown] tags=["en"] reading=18
+# # The graph and the backward pass
+#
+# `loss.backward()` knows nothing about your code. It knows a graph, which the forward pass left behind. What is in that graph, who walks it, and when does it go away?
+#
+# Most odd behaviour of `backward()` has its answer there: the error about a second pass, a gradient that doubled, memory that grows, a NaN in a branch nobody took. After this lesson you can:
+#
+# * read the graph behind any tensor and walk it with your own code;
+# * run a backward pass by hand, in the right order, each node once;
+# * say when a second pass fails, when it silently doubles, and what keeps a graph in memory;
+# * find the node in which a NaN was born.
+#
+# You need lesson 01: leaf tensors, `requires_grad`, `.grad`.
+# %% [markdown] tags=["ru"] of="b7738752"
+# # Граф и обратный проход
+#
+# `loss.backward()` ничего не знает о вашем коде. Он знает граф, который остался после прямого прохода. Что в этом графе лежит, кто его обходит и когда он исчезает?
+#
+# Почти у всех странностей `backward()` ответ именно там: ошибка про второй проход, удвоившийся градиент, растущая память, NaN из ветви, которую никто не выбирал. После урока вы сможете:
+#
+# * прочесть граф любого тензора и обойти его своим кодом;
+# * выполнить обратный проход вручную, в правильном порядке, вызвав каждый узел один раз;
+# * сказать, когда второй проход даёт ошибку, когда молча удваивает градиент и что держит граф в памяти;
+# * найти узел, в котором возник NaN.
+#
+# Понадобится урок 01: листовые тензоры, `requires_grad`, `.grad`.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("graph_and_backward", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("graph_and_backward", language="ru")
+# %%
+import math
+import warnings
+
+import torch
+from torch.nn.functional import mse_loss
+
+
+# %% [markdown] tags=["en"]
+# ## What the forward pass leaves behind
+#
+# Five matrices, five lines of arithmetic. Every result remembers in `grad_fn` how to go back from it. `show` prints that node and, further to the right, the nodes behind it. Run the cell and find each line of `forward` in what it prints.
+# %% [markdown] tags=["ru"] of="8a8869f4"
+# ## Что остаётся после прямого прохода
+#
+# Пять матриц, пять строк арифметики. Каждый результат помнит в `grad_fn`, как идти от него назад. `show` печатает этот узел, а правее — узлы, которые за ним стоят. Выполните ячейку и найдите в напечатанном каждую строку `forward`.
+# %%
+def show(node, indent="", **leaves):
+    """Print a node and, indented, everything behind it; `leaves` gives names to leaf tensors."""
+    if node is None:
+        print(indent + "None")
+        return
+    name = next((name for name, leaf in leaves.items() if leaf is getattr(node, "variable", None)), "")
+    print(indent + type(node).__name__, name)
+    for child, _ in node.next_functions:
+        show(child, indent + "    ", **leaves)
+
+
+def forward(a, w1, w2, w3, w4):
+    b = w1 * a
+    c = w2 * a
+    d = w3 * b + w4 * c
+    L = 10 - d
+    return d, L
+
+
+a, w1, w2, w3, w4 = (torch.rand(3, 3, requires_grad=True) for _ in range(5))
+d, L = forward(a, w1, w2, w3, w4)
+
+print("a.grad_fn:", a.grad_fn, "  a.grad:", a.grad)
+show(L.grad_fn, a=a, w1=w1, w2=w2, w3=w3, w4=w4)
+
+
+# %% tags=["fact"]
+def nodes_behind(tensor):
+    seen, todo = [], [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.append(node)
+            todo += [child for child, _ in node.next_functions]
+    return seen
+
+
+assert a.grad_fn is None and a.grad is None
+assert type(d.grad_fn).__name__ == "AddBackward0" and type(L.grad_fn).__name__ == "RsubBackward1"
+assert [type(node).__name__ for node in nodes_behind(L)].count("AccumulateGrad") == 5
+assert len(nodes_behind(L)) == 11
+assert isinstance(d.grad_fn, torch.autograd.graph.Node) and not isinstance(d.grad_fn, torch.autograd.Function)
+assert not hasattr(d.grad_fn, "forward") and not hasattr(d.grad_fn, "apply")
+v = torch.ones(3, 3)
+assert all(given is v or torch.equal(given, v) for given in d.grad_fn(v))
+for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.argmax()):
+    assert without.grad_fn is None
+with torch.no_grad():
+    assert (a * 2).grad_fn is None
+# %% [markdown] tags=["en"]
+# Four things to read off.
+#
+# * The nodes are functions, not tensors. A tensor holds a pointer to one node, its `grad_fn`. A leaf has `None` there; in the graph its place is held by an `AccumulateGrad` node, which adds what arrives to `.grad`.
+# * `AddBackward0` is not the addition. It is the *derivative* of an addition: you can call it with a gradient and it gives one gradient for each operand. It cannot add, it has no `forward`, and no `apply`.
+# * The edges go backward, from a result to what it was computed from.
+# * Nobody has called `backward()` yet. The forward pass built the graph, operation by operation, wherever an input required grad and recording was on.
+# %% [markdown] tags=["ru"] of="704148c0"
+# Отсюда видно четыре вещи.
+#
+# * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа там `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедшее к `.grad`.
+# * `AddBackward0` — не сложение. Это *производная* сложения: его можно вызвать с градиентом, и он выдаст по градиенту на каждое слагаемое. Складывать он не умеет, у него нет ни `forward`, ни `apply`.
+# * Рёбра идут назад: от результата к тому, из чего он вычислен.
+# * `backward()` ещё никто не вызывал. Граф построил прямой проход, операция за операцией, всюду, где хотя бы один вход требовал градиента и запись была включена.
+# %% [markdown] tags=["en"]
+# ## One step at a time
+#
+# `next_functions` lists the edges of a node: one pair for each input, a node and the number of that node's output. Follow a short chain, $d = 2 \sin a + 1$, by hand. Where does it end?
+# %% [markdown] tags=["ru"] of="cbd0e73e"
+# ## По одному шагу
+#
+# `next_functions` перечисляет рёбра узла: по паре на каждый вход, узел и номер его выхода. Пройдите вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
+# %%
+a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
+b = torch.sin(a)
+c = 2 * b
+d = c + 1
+
+node = d.grad_fn
+while node.next_functions:
+    print(type(node).__name__, [(type(child).__name__, number) for child, number in node.next_functions])
+    node = node.next_functions[0][0]
+print(type(node).__name__, node.next_functions, "  its variable is a:", node.variable is a)
+# %% tags=["fact"]
+walk = d.grad_fn
+names = []
+while walk.next_functions:
+    names.append(type(walk).__name__)
+    assert len(walk.next_functions) == 1 or walk.next_functions[1] == (None, 0)
+    walk = walk.next_functions[0][0]
+assert names == ["AddBackward0", "MulBackward0", "SinBackward0"]
+assert walk.next_functions == () and walk.variable is a
+first, second = torch.rand(2, 3, requires_grad=True).unbind(0)
+assert first.grad_fn is second.grad_fn
+assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 1]
+
+
+# %% [markdown] tags=["en"]
+# The chain ends at `AccumulateGrad`, whose list is empty and whose `variable` is the leaf itself. `(None, 0)` stands where no gradient has to go: the constants 1 and 2. The number in a pair matters only for operations with several outputs, such as `unbind`: there both results share one node.
+#
+# This walk took the first edge each time, and no node of the chain had two. What if one has?
+# %% [markdown] tags=["ru"] of="1d9decf4"
+# Цепочка кончается узлом `AccumulateGrad`: список рёбер у него пуст, а `variable` — это сам лист. `(None, 0)` стоит там, куда градиенту идти незачем: на месте констант 1 и 2. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: у обоих результатов там общий узел.
+#
+# Здесь мы каждый раз шли по первому ребру, и ни у одного узла цепочки не было двух. А если у узла их два?
+# %% [markdown] tags=["en"]
+# ## Not a tree
+#
+# Double a number fifteen times: `t = t + t`. How many nodes does the graph have, and how many visits does a walk make that treats it as a tree?
+# %% [markdown] tags=["ru"] of="5365a976"
+# ## Не дерево
+#
+# Удвоим число пятнадцать раз: `t = t + t`. Сколько узлов в графе и сколько посещений сделает обход, который считает его деревом?
+# %%
+def visits_as_a_tree(node):
+    return 1 + sum(visits_as_a_tree(child) for child, _ in node.next_functions if child is not None)
+
+
+x = torch.tensor(3.0, requires_grad=True)
+t = x * 1
+for _ in range(15):
+    t = t + t
+
+left, right = t.grad_fn.next_functions
+print("both edges lead to one node:", left[0] is right[0])
+print(f"visits as a tree: {visits_as_a_tree(t.grad_fn):,}")
+# %% tags=["fact"]
+assert left[0] is right[0]
+assert visits_as_a_tree(t.grad_fn) == 98_303 and len(nodes_behind(t)) == 17
+assert len(nodes_behind(x * x)) == 2
+
+
+# %% [markdown] tags=["en"]
+# 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. A course that calls it a tree makes `backward()` look exponential. It is not, because it works node by node. Let your own code find the 17.
+#
+# ### Exercise `count_nodes`: how many nodes
+# *complete · ●○○ · 10 minutes · 3 points*
+#
+# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it, an `int`: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. The walk must not follow every path: on ten doublings, `next_functions` may be read eight times for each node on average.
+# %% [markdown] tags=["ru"] of="e37c5638"
+# 98 303 посещения и 17 узлов: одно умножение, пятнадцать сложений, один лист. Число *путей* удваивается с каждой строкой, число *узлов* растёт на единицу. Это ориентированный ациклический граф (DAG); даже в `x * x` два ребра ведут к одному узлу. Если назвать его деревом, `backward()` покажется экспоненциальным. Но это не так: он работает по узлам. Пусть ваш код тоже найдёт эти 17.
+#
+# ### Упражнение `count_nodes`: сколько узлов
+# *дописать · ●○○ · 10 минут · 3 балла*
+#
+# `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в его графе, `int`: его собственный узел считается, `AccumulateGrad` каждого листа тоже, и каждый узел считается один раз. `None` — не узел. Обход не должен идти по каждому пути: на десяти удвоениях `next_functions` можно прочесть в среднем восемь раз на узел.
+# %% answer="count_nodes"
+def count_nodes(tensor):
+    """The number of distinct nodes in the graph behind `tensor`."""
+    ### BEGIN SOLUTION
+    seen, todo = set(), [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        todo += [child for child, _ in node.next_functions]
+    return len(seen)
+    ### END SOLUTION
+
+
+# %% alternative="count_nodes"
+def count_nodes(tensor):
+    seen = set()
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen.add(node)
+            for child, _ in node.next_functions:
+                visit(child)
+
+    visit(tensor.grad_fn)
+    return len(seen)
+
+
+# %% alternative="count_nodes"
+def count_nodes(tensor):
+    level = all_nodes = {tensor.grad_fn}
+    while level:
+        level = {child for node in level for child, _ in node.next_functions if child} - all_nodes
+        all_nodes = all_nodes | level
+    return len(all_nodes)
+
+
+# %% alternative="count_nodes"
+def count_nodes(tensor):
+    order = [torch.autograd.graph.get_gradient_edge(tensor).node]
+    for node in order:
+        for edge in node.next_functions:
+            if edge[0] is not None and all(edge[0] is not other for other in order):
+                order.append(edge[0])
+    return len(order)
+
+
+# %% check="count_nodes"
+from autograder import check
+
+check("count_nodes")
+
+
+# %% [markdown] tags=["en"]
+# ## Backward by hand
+#
+# The node of a built-in operation is a function that you can call. Take $y = h^2 + 5h$ with $h = 2x$ at $x = 3$, so $h = 6$. Each node gets a gradient and gives one back for each of its inputs. The cell does the whole backward pass, one call for each node.
+# %% [markdown] tags=["ru"] of="41c10ef0"
+# ## Обратный проход вручную
+#
+# Узел встроенной операции — это функция, и её можно вызвать. Возьмём $y = h^2 + 5h$, где $h = 2x$, в точке $x = 3$, то есть $h = 6$. Каждый узел получает градиент и выдаёт по одному для каждого своего входа. Ячейка выполняет весь обратный проход, по одному вызову на узел.
+# %%
+def call(node, gradient):
+    """Run one node: a tuple with one gradient (or None) for each entry of its `next_functions`."""
+    with torch.no_grad():
+        gradients = node(gradient)
+    return gradients if isinstance(gradients, tuple) else (gradients,)
+
+
+x = torch.tensor(3.0, requires_grad=True)
+h = 2 * x
+y = h * h + 5 * h
+
+add = y.grad_fn
+(square, _), (times_5, _) = add.next_functions
+times_2 = h.grad_fn
+
+to_square, to_times_5 = call(add, torch.tensor(1.0))
+print("add gives    ", to_square, to_times_5)
+from_square = call(square, to_square)
+print("h * h gives  ", *from_square)
+from_times_5 = call(times_5, to_times_5)
+print("5 * h gives  ", *from_times_5)
+to_h = from_square[0] + from_square[1] + from_times_5[0]
+print("together     ", to_h, " <- this is dy/dh")
+print("2 * x gives  ", *call(times_2, to_h))
+# %% tags=["fact"]
+assert [g.item() for g in (to_square, to_times_5)] == [1, 1]
+assert [g.item() for g in from_square] == [6, 6] and from_times_5[0].item() == 5 and from_times_5[1] is None
+assert to_h.item() == 17 and call(times_2, to_h)[0].item() == 34
+assert torch.autograd.grad(h * h + 5 * h, x, retain_graph=True)[0].item() == 34
+one, wide = torch.tensor(2.0, requires_grad=True), torch.ones(3)
+assert call((one * wide).grad_fn, torch.ones(3))[0].shape == (3,)  # the node alone does not sum, the engine does
+assert torch.autograd.grad((one * wide).sum(), one)[0].shape == ()
+
+
+# %% [markdown] tags=["en"]
+# Three edges lead to the node of `h`, and they bring 6, 6 and 5. The node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for *all* edges that lead to it (topological order).
+#
+# ### Exercise `run_backward`: the backward pass by hand
+# *find the bug · ●●● · 20 minutes · 5 points*
+#
+# The function below follows published pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns, it passes over the leaves, and it walks every path.
+#
+# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; calling it adds to the leaf's `.grad`.
+# %% [markdown] tags=["ru"] of="2c9390f8"
+# К узлу `h` ведут три ребра, они приносят 6, 6 и 5. Узел вызывается один раз, с числом 17, и только когда пришли все три. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт *все* ведущие к нему рёбра (топологический порядок).
+#
+# ### Упражнение `run_backward`: обратный проход вручную
+# *найти ошибку · ●●● · 20 минут · 5 баллов*
+#
+# Функция ниже повторяет опубликованный псевдокод: записать градиент, затем рекурсивно пойти во входы. На $h^2 + 5h$ она находит 5 для $h$ и ничего для $x$. Неверны в ней три вещи: она присваивает, пропускает листья и идёт по каждому пути.
+#
+# Исправьте её: `run_backward(root)` оставляет в `.grad` каждого листа то же, что оставил бы `root.backward()`, каждый узел вызван один раз, а `backward()` и `torch.autograd.grad` не используются. В `root` один элемент; до вызова все `.grad` равны `None`. Транслирования нет, у каждого узла один выход, так что `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть `variable` — его лист; вызов такого узла прибавляет к `.grad` листа.
+# %% answer="run_backward"
+def run_backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen.add(node)
+            for child, _ in node.next_functions:
+                visit(child)
+            order.append(node)  # after everything that it leads to
+
+    visit(root.grad_fn)
+    gradient_of = {root.grad_fn: torch.ones_like(root)}
+    for node in reversed(order):
+        gradient = gradient_of.pop(node)
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient
+            continue
+        for (child, _), more in zip(node.next_functions, call(node, gradient)):
+            if child is not None:
+                gradient_of[child] = gradient_of[child] + more if child in gradient_of else more
+
+
+# %% given="run_backward"
+def run_backward(root):
+    gradient_of = {}
+
+    def backward(node, incoming_gradient):
+        gradient_of[node] = incoming_gradient
+        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
+            if child is not None and not hasattr(child, "variable"):
+                backward(child, gradient)
+            else:
+                pass
+
+    backward(root.grad_fn, torch.ones_like(root))
+    for node, gradient in gradient_of.items():
+        if hasattr(node, "variable"):
+            node.variable.grad = gradient
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    # count the edges that lead to each node, then call a node when the last of them has delivered
+    waiting, todo = {root.grad_fn: 0}, [root.grad_fn]
+    while todo:
+        for child, _ in todo.pop().next_functions:
+            if child is not None:
+                if child not in waiting:
+                    waiting[child] = 0
+                    todo.append(child)
+                waiting[child] += 1
+    total, ready_to_run = {root.grad_fn: torch.ones_like(root)}, [root.grad_fn]
+    while ready_to_run:
+        node = ready_to_run.pop()
+        for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
+            if child is None:
+                continue
+            total[child] = total.get(child, 0) + gradient
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready_to_run.append(child)
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    edges = {}
+
+    def explore(node):
+        if node not in edges:
+            edges[node] = [child for child, _ in node.next_functions]
+            for child in edges[node]:
+                if child:
+                    explore(child)
+
+    explore(root.grad_fn)
+    remaining, gradients = dict(edges), {node: [] for node in edges}
+    gradients[root.grad_fn].append(torch.ones_like(root))
+    while remaining:
+        pointed_at = {child for children in remaining.values() for child in children}
+        for node in [node for node in remaining if node not in pointed_at]:
+            del remaining[node]
+            gradient = sum(gradients[node])
+            if hasattr(node, "variable"):
+                node.variable.grad = gradient
+                continue
+            for child, more in zip(edges[node], call(node, gradient)):
+                if child:
+                    gradients[child].append(more)
+
+
+# %% alternative="run_backward"
+def run_backward(root):
+    depth = {}
+
+    def measure(node):
+        if node not in depth:
+            depth[node] = 1 + max([measure(child) for child, _ in node.next_functions if child], default=0)
+        return depth[node]
+
+    measure(root.grad_fn)
+    total = dict.fromkeys(depth, 0)
+    total[root.grad_fn] = torch.ones_like(root)
+    for node in sorted(depth, key=depth.get, reverse=True):
+        if not node.next_functions:
+            node.variable.grad = total[node]
+        else:
+            for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
+                if child:
+                    total[child] = total[child] + gradient
+
+
+# %% check="run_backward"
+from autograder import check
+
+check("run_backward")
+
+
+# %% tags=["fact"]
+def seed_backward(root, at_leaf):
+    found = {}
+
+    def backward(node, incoming_gradient):
+        found[node] = incoming_gradient.item()
+        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
+            if child is not None and (at_leaf or not hasattr(child, "variable")):
+                backward(child, gradient) if not hasattr(child, "variable") else found.update({child: gradient.item()})
+
+    backward(root.grad_fn, torch.ones_like(root))
+    return found
+
+
+x = torch.tensor(3.0, requires_grad=True)
+h = 2 * x
+y = h * h + 5 * h
+found = seed_backward(y, at_leaf=False)
+assert found[h.grad_fn] == 5 and not any(hasattr(node, "variable") for node in found)
+assert [g for node, g in seed_backward(y, at_leaf=True).items() if hasattr(node, "variable")] == [10]
+x.grad = None
+run_backward(h * h + 5 * h)
+assert x.grad.item() == 34
+
+
+# %% [markdown] tags=["en"]
+# That is what the engine does, in C++ and with threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject.
+#
+# ## Backward, once more
+#
+# "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each. Read it; do not run it yet.
+# %% [markdown] tags=["ru"] of="223c2944"
+# То же делает и движок autograd, только на C++ и с потоками выполнения: узлы в топологическом порядке, по одному вызову, суммы там, где пути сходятся. Кроме того, он суммирует градиент до формы входа, который был транслирован, вызывает хуки и освобождает сохранённое узлом, как только узел отработал. Об этом последнем и пойдёт речь.
+#
+# ## Обратный проход ещё раз
+#
+# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, по каждому — два прохода. Прочтите, но пока не выполняйте.
+# %%
+def outcome(action):
+    """None when `action()` runs, the name of the error when it raises."""
+    try:
+        return action()
+    except RuntimeError as error:
+        return type(error).__name__
+
+
+def second_backward():
+    seen = {}
+
+    x, w = torch.tensor(3.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    y = x + w
+    y.backward()
+    seen["x + w: second"] = outcome(y.backward)
+    seen["x + w: x.grad"] = x.grad.item()
+
+    x, w = torch.tensor(3.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    y = x * x + w
+    y.backward()
+    seen["x * x + w: second"] = outcome(y.backward)
+    seen["x * x + w: x.grad"] = x.grad.item()
+    seen["x * x + w: w.grad"] = w.grad.item()
+
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    seen["retained: x.grad"] = x.grad.item()
+    return seen
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_second_backward`: backward, once more
+# *predict · ●○○ · 5 minutes · 1 point*
+#
+# Put what `second_backward()` returns in place of each `...`: a number, or for an outcome `None` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="27c9cd03"
+# ### Упражнение `predict_second_backward`: обратный проход ещё раз
+# *предсказать · ●○○ · 5 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для исхода — `None` или `"RuntimeError"`.
+# %% answer="predict_second_backward"
+predict_second_backward = {
+    "x + w: second": None,
+    "x + w: x.grad": 2.0,
+    "x * x + w: second": "RuntimeError",
+    "x * x + w: x.grad": 6.0,
+    "x * x + w: w.grad": 2.0,
+    "retained: x.grad": 12.0,
+}
+# %% given="predict_second_backward"
+predict_second_backward = {
+    "x + w: second": ...,
+    "x + w: x.grad": ...,
+    "x * x + w: second": ...,
+    "x * x + w: x.grad": ...,
+    "x * x + w: w.grad": ...,
+    "retained: x.grad": ...,
+}
+# %% check="predict_second_backward"
+from autograder import check
+
+check("predict_second_backward")
+# %% tags=["fact"]
+assert predict_second_backward == second_backward()
+# %% [markdown] tags=["en"]
+# Now run it.
+# %% [markdown] tags=["ru"] of="69b7d209"
+# А теперь выполните её.
+# %%
+second_backward()
+# %% [markdown] tags=["en"]
+# A backward pass does not remove the graph. It frees the values that nodes have saved. `x * x` saved `x`, and its node raises when it is run again. `x + w` saved nothing: the second pass runs without a word and adds the whole gradient once more. And when a pass does raise, it may be half done: `w` had already got its share. After such an error the gradients are worth nothing; clear them and compute the forward pass again.
+#
+# The nodes themselves stay as long as a tensor refers to them. You can still walk them; the full text of the error says what is missing.
+# %% [markdown] tags=["ru"] of="ea7f3b08"
+# Обратный проход не удаляет граф. Он освобождает значения, которые узлы сохранили. `x * x` сохранил `x`, и при повторном запуске его узел вызывает ошибку. `x + w` не сохранил ничего: второй проход выполняется молча и прибавляет весь градиент ещё раз. А если проход прервался ошибкой, он может быть выполнен наполовину: `w` уже получил свою долю. После такой ошибки градиенты ничего не стоят; обнулите их и повторите прямой проход.
+#
+# Сами узлы остаются, пока на них ссылается какой-нибудь тензор. По ним по-прежнему можно пройти; чего именно не хватает, говорит полный текст ошибки.
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x
+y.backward()
+print(type(y.grad_fn).__name__, "still leads to", type(y.grad_fn.next_functions[0][0]).__name__)
+try:
+    y.backward()
+except RuntimeError as error:
+    print(error)
+# %% tags=["fact"]
+with torch.no_grad():
+    assert y.grad_fn.next_functions[0][0].variable is x
+try:
+    y.backward()
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert str(error).startswith("Trying to backward through the graph a second time")
+
+
+# %% [markdown] tags=["en"]
+# ## Two losses on one graph
+#
+# Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The usual remedy, `retain_graph=True` in both calls, makes the error go away. What does it cost?
+#
+# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the losses does: 4,000 bytes for a vector of 1000 numbers, a whole network's activations in real life.
+#
+# Gradients are linear, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
+# %% [markdown] tags=["ru"] of="2a51f049"
+# ## Две функции потерь на одном графе
+#
+# У двух функций потерь общий скрытый слой. Два вызова `backward()` не проходят: первый освобождает то, что нужно второму. Обычное лекарство — `retain_graph=True` в обоих вызовах, и ошибка исчезает. Чего это стоит?
+#
+# Общая часть графа проходится дважды. А после последнего вызова сохранённые значения остаются в памяти, пока жива хотя бы одна из потерь: 4000 байт для вектора из 1000 чисел, а на практике — активации целой сети.
+#
+# Градиент линеен, поэтому хватит одного прохода: вызовите `backward()` у суммы или передайте несколько выходов сразу, `torch.autograd.backward([first, second])`. Необязательный второй список задаёт для каждого выхода градиент, с которого начать, как аргумент `y.backward(v)`; для выхода из одного элемента там может стоять `None`.
+# %%
+a = torch.ones(3, requires_grad=True)
+torch.autograd.backward([(2 * a).sum(), (3 * a).sum()])
+print("two numbers:           ", a.grad)
+
+a.grad = None
+torch.autograd.backward([(2 * a).sum(), 3 * a], [None, torch.tensor([1.0, 10.0, 100.0])])
+print("a number and a vector: ", a.grad)
+# %% tags=["fact"]
+from autograder.measure import live_bytes
+
+assert a.grad.tolist() == [5, 32, 302]
+w = torch.ones(1000, requires_grad=True)
+w.grad = torch.zeros(1000)
+with live_bytes(known=[w, w.grad]) as live:
+    kept = (w.exp() * 1.0).sum()
+    kept.backward(retain_graph=True)
+    retained = live.now
+    kept.backward()
+assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_two_losses`: two losses, one graph
+# *find the bug · ●●○ · 10 minutes · 4 points*
+#
+# Mend the habit. `w` is a leaf whose `.grad` is `None`; `share` is a number. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass, and return the pair `(fit, size)` as tensors or numbers. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
+# %% [markdown] tags=["ru"] of="6755ebd7"
+# ### Упражнение `fix_two_losses`: две функции потерь, один граф
+# *найти ошибку · ●●○ · 10 минут · 4 балла*
+#
+# Исправьте эту привычку. `w` — лист, его `.grad` равен `None`; `share` — число. Оставьте в `w.grad` градиент `fit + share * size`, сделав один обратный проход, и верните пару `(fit, size)` — тензоры или числа. После вызова в памяти не должно остаться ничего из сохранённого графом, даже пока вызывающий код хранит эту пару.
+# %% answer="fix_two_losses"
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit = mse_loss(h, y)
+    size = (h**2).mean()
+    (fit + share * size).backward()
+    return fit, size
+
+
+# %% given="fix_two_losses"
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit = mse_loss(h, y)
+    size = (h**2).mean()
+    fit.backward(retain_graph=True)
+    (share * size).backward(retain_graph=True)
+    return fit, size
+
+
+# %% alternative="fix_two_losses"
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit, size = mse_loss(h, y), h.square().mean()
+    torch.autograd.backward([fit, size], [None, torch.full_like(size, share)])
+    return fit.item(), size.item()
+
+
+# %% alternative="fix_two_losses"
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    fit, size = ((h - y) ** 2).mean(), (h * h).mean()
+    (w.grad,) = torch.autograd.grad([fit, size], w, [torch.ones_like(fit), share * torch.ones_like(size)])
+    return fit.detach(), size.detach()
+
+
+# %% alternative="fix_two_losses"
+def fix_two_losses(w, x, y, share):
+    h = torch.tanh(x @ w)
+    losses = torch.stack([mse_loss(h, y), (h**2).mean()])
+    losses.backward(torch.tensor([1.0, share], dtype=losses.dtype))
+    return tuple(losses.tolist())
+
+
+# %% check="fix_two_losses"
+from autograder import check
+
+check("fix_two_losses")
+# %% [markdown] tags=["en"]
+# ## What keeps a graph alive
+#
+# A graph lives as long as something refers to it: a tensor computed from it, a list, a running total. In a validation loop nothing goes backward, so nothing is freed early. How much stays after 20 batches when the losses are added up as tensors?
+# %% [markdown] tags=["ru"] of="bb3835fc"
+# ## Что держит граф в памяти
+#
+# Граф живёт, пока на него что-нибудь ссылается: вычисленный из него тензор, список, накопленная сумма. При проверке качества обратного прохода нет, и раньше времени ничего не освобождается. Сколько останется после 20 батчей, если складывать значения потерь как тензоры?
+# %%
+from autograder.measure import live_bytes
+
+w = torch.ones(1000, requires_grad=True)
+
+
+def bytes_after(read):
+    """Bytes in memory after adding up `read(loss)` over 20 batches."""
+    with live_bytes(known=[w]) as live:
+        total = 0.0
+        for _ in range(20):
+            total = total + read(w.exp().mean())
+        return live.now
+
+
+print(f"total + loss:           {bytes_after(lambda loss: loss):8,} bytes")
+print(f"total + loss.detach():  {bytes_after(lambda loss: loss.detach()):8,} bytes")
+print(f"total + loss.item():    {bytes_after(lambda loss: loss.item()):8,} bytes")
+
+
+# %% tags=["fact"]
+assert bytes_after(lambda loss: loss) == 80_004
+assert bytes_after(lambda loss: loss.detach()) < 10 and bytes_after(lambda loss: loss.item()) == 0
+
+
+# %% [markdown] tags=["en"]
+# Each batch saved 4,000 bytes for a backward pass that never came, and the total held on to all of them. `item()` gives a number, `detach()` a tensor without history. Where no gradient is wanted at all, `torch.no_grad()` builds no graph in the first place.
+#
+# Now a case where you want one graph and not the others.
+#
+# ### Exercise `mean_and_worst`: one graph to keep, the others to let go
+# *design · ●●○ · 12 minutes · 4 points*
+#
+# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor from which the caller can still call `backward()`.
+#
+# However many batches there are, at no moment may more than three graphs be in memory. Nothing goes backward inside the function, and the model does not change.
+# %% [markdown] tags=["ru"] of="2dc95a59"
+# Каждый батч сохранил 4000 байт для обратного прохода, которого не было, и сумма удержала их все. `item()` даёт число, `detach()` — тензор без истории. А там, где градиенты вовсе не нужны, `torch.no_grad()` не даёт построить граф.
+#
+# Теперь случай, когда один граф нужен, а остальные нет.
+#
+# ### Упражнение `mean_and_worst`: один граф оставить, остальные отпустить
+# *спроектировать · ●●○ · 12 минут · 4 балла*
+#
+# `batches` — список пар `(x, y)` с одинаковым числом строк; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на том батче, где оно наибольшее, тензор, от которого вызывающий код ещё может вызвать `backward()`.
+#
+# Сколько бы ни было батчей, в памяти никогда не должно быть больше трёх графов. Внутри функции обратного прохода нет, модель не меняется.
+# %% answer="mean_and_worst"
+def mean_and_worst(model, batches):
+    """The mean loss, a float, and the greatest loss, a tensor with its graph."""
+    ### BEGIN SOLUTION
+    total, worst = 0.0, None
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if worst is None or loss.item() > worst.item():
+            worst = loss
+    return total / len(batches), worst
+    ### END SOLUTION
+
+
+# %% alternative="mean_and_worst"
+def mean_and_worst(model, batches):
+    with torch.no_grad():
+        losses = torch.stack([mse_loss(model(x), y) for x, y in batches])
+    x, y = batches[int(losses.argmax())]
+    return losses.mean().item(), mse_loss(model(x), y)
+
+
+# %% alternative="mean_and_worst"
+def mean_and_worst(model, batches):
+    values, worst = [], torch.tensor(-1.0)
+    for x, y in batches:
+        worst = max(worst, ((model(x) - y) ** 2).mean(), key=lambda loss: loss.item())
+        values.append(float(mse_loss(model(x), y).detach()))
+    return sum(values) / len(values), worst
+
+
+# %% alternative="mean_and_worst"
+def mean_and_worst(model, batches):
+    total, greatest, where = torch.zeros(()), float("-inf"), None
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y).detach()
+        total = total + loss
+        if loss > greatest:
+            greatest, where = loss, i
+    x, y = batches[where]
+    return (total / len(batches)).item(), mse_loss(model(x), y)
+
+
+# %% check="mean_and_worst"
+from autograder import check
+
+check("mean_and_worst")
+
+
+# %% [markdown] tags=["en"]
+# ## A new graph every time
+#
+# The graph is a record of one run. Loops and branches of Python are not in it; what is in it are the operations that ran. The function below halves its argument until it is at most 1. What will `show` print for 3, and what for 20?
+# %% [markdown] tags=["ru"] of="34a1e40a"
+# ## Каждый раз новый граф
+#
+# Граф — это запись одного выполнения. Циклов и ветвлений Python в нём нет; в нём есть операции, которые выполнились. Функция ниже делит аргумент пополам, пока он больше 1. Что напечатает `show` для 3 и что для 20?
+# %%
+def halve(x):
+    while x > 1:
+        x = x / 2
+    return x
+
+
+for start_value in (3.0, 20.0):
+    x = torch.tensor(start_value, requires_grad=True)
+    y = halve(x)
+    show(y.grad_fn, x=x)
+    y.backward()
+    print("derivative:", x.grad.item(), "\n")
+# %% tags=["fact"]
+for start_value, steps in ((3.0, 2), (20.0, 5)):
+    x = torch.tensor(start_value, requires_grad=True)
+    y = halve(x)
+    assert [type(node).__name__ for node in nodes_behind(y)].count("DivBackward0") == steps
+    assert torch.autograd.grad(y, x)[0].item() == 0.5**steps
+x = torch.tensor(0.5, requires_grad=True)
+assert halve(x) is x and (x > 1).grad_fn is None
+once, again = halve(torch.ones(()) * 4 * x.detach().requires_grad_()), None
+x = torch.tensor(3.0, requires_grad=True)
+once, again = x * 2, x * 2
+assert once.grad_fn is not again.grad_fn
+# %% [markdown] tags=["en"]
+# Two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the derivative knows nothing of the steps of this function; it belongs to the branch that was taken.
+#
+# It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
+# %% [markdown] tags=["ru"] of="0f067a51"
+# Два деления для 3, пять для 20: производная равна $1/4$ в одном случае и $1/32$ в другом. Сравнение `x > 1` не оставляет узла, поэтому о скачках этой функции производная ничего не знает: она относится к той ветви, по которой прошло выполнение.
+#
+# Часто говорят, что новый граф начинает `backward()`. Это не так: граф строит каждый прямой проход, будет после него обратный или нет. Два прямых прохода — два графа.
+# %% [markdown] tags=["en"]
+# ## NaN from a branch nobody took
+#
+# `sqrt` has no derivative at 0 that a number could hold, so somebody guards it: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
+# %% [markdown] tags=["ru"] of="00b9ba58"
+# ## NaN из ветви, которую никто не выбирал
+#
+# У `sqrt` в нуле нет конечной производной, поэтому корень прикрывают: он сам там, где $x > 0$, и 0 в остальных местах. Значение верно. А градиент?
+# %%
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+y = torch.where(x > 0, x.sqrt(), 0.0)
+y.sum().backward()
+print("value:   ", y.tolist())
+print("gradient:", x.grad.tolist())
+# %% tags=["fact"]
+assert y.tolist() == [0, 2]
+assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
+# %% [markdown] tags=["en"]
+# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the entry that was not taken, and the node of the root multiplies it by its own derivative at 0: $0 \cdot \infty$ is NaN.
+#
+# In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, a warning also quotes the line that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
+# %% [markdown] tags=["ru"] of="24f3e499"
+# `where` — такой же узел, как и другие. Вычислены обе ветви, и обе есть в графе. `WhereBackward0` посылает в невыбранную компоненту градиент 0, а узел корня умножает его на свою производную в нуле: $0 \cdot \infty$ — это NaN.
+#
+# В длинном графе виден только конец этой истории: NaN в каком-нибудь `.grad`. *Режим обнаружения аномалий* смотрит, что выдаёт каждый узел, и останавливается на первом NaN. Если внутри него был и прямой проход, предупреждение ещё и приводит строку, создавшую узел. Он всё замедляет и не возражает против бесконечности, поэтому нужен только при отладке.
+# %%
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        with torch.autograd.set_detect_anomaly(True):
+            torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
+    except RuntimeError as error:
+        print("error:  ", error)
+print("warning:", str(caught[0].message).split(" Traceback")[0])
+
+
+# %% tags=["fact"]
+def anomaly(make):
+    """The error of anomaly mode, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with torch.autograd.set_detect_anomaly(True):
+                make().backward()
+        except RuntimeError as error:
+            return str(error), [str(each.message) for each in caught]
+    return None, [str(each.message) for each in caught]
+
+
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+said, warned = anomaly(lambda: torch.where(x > 0, x.sqrt(), 0.0).sum())
+assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
+assert warned[0].startswith("Error detected in SqrtBackward0. Traceback of forward call")
+outside = torch.where(x > 0, x.sqrt(), 0.0).sum()
+assert "No forward pass information available" in anomaly(lambda: outside)[1][0]
+zero = torch.zeros(1, requires_grad=True)
+assert anomaly(lambda: zero.sqrt().sum())[0] is None and zero.grad.item() == math.inf
+zeros = torch.zeros(2, requires_grad=True)
+(by_hand,) = torch.autograd.grad((zeros * zeros).sum().sqrt(), zeros)
+(by_norm,) = torch.autograd.grad(zeros.norm(), zeros)
+assert by_hand.isnan().all() and by_norm.tolist() == [0, 0]
+x = torch.tensor([-1.0, 0.0, 4.0], requires_grad=True)
+assert torch.autograd.grad(x.relu().sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
+assert torch.autograd.grad(x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum(), x)[0].tolist() == [0, 0, 0.25]
+said, _ = anomaly(lambda: x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum())
+assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `safe_sqrt`: a root that gives NaN
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count: neither value nor derivative may be off by more than rounding.
+# %% [markdown] tags=["ru"] of="164a5f24"
+# ### Упражнение `safe_sqrt`: корень, который даёт NaN
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ там, где $x > 0$, и 0 в остальных местах, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ там, где $x > 0$, и 0 в остальных местах. Малые положительные числа тоже важны: значение и производная могут отличаться только на ошибку округления.
+# %% answer="safe_sqrt"
+def safe_sqrt(x):
+    inside = torch.where(x > 0, x, 1.0)
+    return torch.where(x > 0, inside.sqrt(), 0.0)
+
+
+# %% given="safe_sqrt"
+def safe_sqrt(x):
+    return torch.where(x > 0, x.sqrt(), 0.0)
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    y = torch.zeros_like(x)
+    positive = x > 0
+    y[positive] = x[positive].sqrt()
+    return y
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    positive = (x > 0).to(x.dtype)
+    return positive * (x * positive + (1 - positive)).sqrt()
+
+
+# %% alternative="safe_sqrt"
+class Root(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clamp(min=0).sqrt()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (y,) = ctx.saved_tensors
+        return torch.where(y > 0, gradient / (2 * y), 0.0)
+
+
+def safe_sqrt(x):
+    return Root.apply(x)
+
+
+# %% alternative="safe_sqrt"
+def safe_sqrt(x):
+    return x.masked_fill(x <= 0, 1.0).sqrt().masked_fill(x <= 0, 0.0)
+
+
+# %% check="safe_sqrt"
+from autograder import check
+
+check("safe_sqrt")
+
+
+# %% [markdown] tags=["en"]
+# The rule: keep the dangerous number from *entering* the function; choosing among results comes too late. The same holds for logarithms, divisions, powers, and for a norm written by hand: `(x * x).sum().sqrt()` gives NaN at a zero vector, while `x.norm()` gives 0. (`x.relu().sqrt()` is right, too, for another reason: the node of `relu` does not multiply by 0, it picks, and drops the infinity that the root has made.)
+#
+# That is the core of the lesson. Everything below is extra and gives no points toward the grade.
+#
+# ## Who made the NaN
+#
+# Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`.
+#
+# ### Extra exercise `nan_node`: the node that makes the NaN
+# *complete · ●●● · 15 minutes · 3 points · extra*
+#
+# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in. Return the name of that node, `node.name()`, a `str`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN. Use the backward pass up as you like; what is left in `.grad` does not matter, and the function must not raise.
+# %% [markdown] tags=["ru"] of="8be8a6cb"
+# Правило такое: опасное число не должно *попадать* в функцию; выбирать из результатов уже поздно. То же верно для логарифмов, делений, степеней и для нормы, записанной вручную: `(x * x).sum().sqrt()` на нулевом векторе даёт NaN, а `x.norm()` — 0. (Верно и `x.relu().sqrt()`, но по другой причине: узел `relu` не умножает на 0, а выбирает, и бесконечность, которую создал корень, отбрасывает.)
+#
+# Это ядро урока. Всё, что ниже, необязательно и на оценку не влияет.
+#
+# ## Кто создал NaN
+#
+# Режим обнаружения аномалий прерывает выполнение. Можно и наблюдать: `node.register_hook(f)` вызывает `f(given, received)` после работы узла. Оба аргумента — кортежи градиентов: что узел выдал входам и что получил сам; среди них бывает `None`.
+#
+# ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
+# *дописать · ●●● · 15 минут · 3 балла · дополнительно*
+#
+# `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе не больше одного из его узлов выдаёт NaN, хотя на вход NaN не приходил. Верните имя этого узла, `node.name()`, строку `str`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN. Обратный проход можете израсходовать как угодно; что останется в `.grad`, неважно, а ошибок функция вызывать не должна.
+# %% answer="nan_node"
+def nan_node(loss):
+    """The name of the node that makes a NaN out of gradients without one, or None."""
+
+    ### BEGIN SOLUTION
+    def has_nan(gradients):
+        return any(g is not None and g.isnan().any() for g in gradients)
+
+    found, seen, todo = [], set(), [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        todo += [child for child, _ in node.next_functions]
+
+        def watch(given, received, node=node):
+            if has_nan(given) and not has_nan(received):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()
+    return found[0] if found else None
+    ### END SOLUTION
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with torch.autograd.set_detect_anomaly(True):
+                loss.backward()
+        except RuntimeError as error:
+            return str(error).split("'")[1]
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    order, seen = [], set()
+
+    def visit(node):
+        if node is not None and node not in seen:
+            seen.add(node)
+            for child, _ in node.next_functions:
+                visit(child)
+            order.append(node)
+
+    visit(loss.grad_fn)
+    gradient_of = {loss.grad_fn: torch.ones_like(loss)}
+    for node in reversed(order):
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, call(node, gradient_of[node])):
+            if child is None:
+                continue
+            if gradient.isnan().any():
+                return node.name()
+            gradient_of[child] = gradient_of.get(child, 0) + gradient
+    return None
+
+
+# %% alternative="nan_node"
+def nan_node(loss):
+    ran = []
+    seen, todo = {loss.grad_fn}, [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        node.register_hook(lambda given, received, node=node: ran.append((node.name(), given)))
+        for child, _ in node.next_functions:
+            if child is not None and child not in seen:
+                seen.add(child)
+                todo.append(child)
+    loss.backward()
+    return next((name for name, given in ran if any(g is not None and bool(g.isnan().any()) for g in given)), None)
+
+
+# %% check="nan_node"
+from autograder import check
+
+check("nan_node")
+
+
+# %% [markdown] tags=["en"]
+# ## Gradients that come back
+#
+# `torch.autograd.grad(outputs, inputs)` runs the same backward pass, but returns the gradients and leaves `.grad` alone. It gives a tuple, even for one input, and it takes tensors that are not leaves: below, `z1` and `z2`.
+# %% [markdown] tags=["ru"] of="892aba8e"
+# ## Градиенты, которые возвращаются
+#
+# `torch.autograd.grad(outputs, inputs)` делает тот же обратный проход, но возвращает градиенты и не трогает `.grad`. Он даёт кортеж даже для одного входа и принимает нелистовые тензоры, как `z1` и `z2` ниже.
+# %%
+x1, x2, x3, x4 = (torch.tensor(number, requires_grad=True) for number in (2.0, 3.0, 1.0, 4.0))
+z1 = x1 * x2
+z2 = x3 * x4
+f = z1 + z2
+print(torch.autograd.grad(outputs=f, inputs=[x1, x2, x3, x4, z1, z2]))
+print("x1.grad:", x1.grad)
+
+unused = torch.tensor([1.0, 2.0], requires_grad=True)
+print(torch.autograd.grad(x1 * x1, [x1, unused], allow_unused=True))
+print(torch.autograd.grad(x1 * x1, [x1, unused], materialize_grads=True))
+try:
+    torch.autograd.grad(x1 * x1, [x1, unused])
+except RuntimeError as error:
+    print(error)
+# %% tags=["fact"]
+f = x1 * x2 + x3 * x4
+assert [g.item() for g in torch.autograd.grad(f, [x1, x2, x3, x4])] == [3, 2, 4, 1] and x1.grad is None
+assert outcome(f.backward) == "RuntimeError"
+z1, z2 = x1 * x2, x3 * x4
+assert [g.item() for g in torch.autograd.grad(z1 + z2, [z1, z2])] == [1, 1]
+assert type(torch.autograd.grad(x1 * x1, x1)) is tuple
+assert torch.autograd.grad(x1 * x1, [x1, unused], allow_unused=True)[1] is None
+assert torch.autograd.grad(x1 * x1, [x1, unused], materialize_grads=True)[1].tolist() == [0, 0]
+p, q, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True), torch.ones(3)
+to_p, to_q = torch.autograd.grad(p + q, [p, q], v)
+assert to_p is to_q is v
+(p + q).backward(v)
+assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_ptr())
+
+
+# %% [markdown] tags=["en"]
+# An input that the output does not depend on raises, unless you ask for `None` (`allow_unused=True`) or zeros (`materialize_grads=True`). None is not zero: arithmetic with it fails.
+#
+# One more trap: what comes back may not be yours to change. `AddBackward0` passes on the very tensor that it gets. For `y = p + q` both gradients *are* `v`: three names, one tensor. `backward()` does not have this trap, since it gives each leaf a tensor of its own.
+#
+# ### Extra exercise `fix_shared_gradients`: gradients that change together
+# *find the bug · ●●○ · 10 minutes · 3 points · extra*
+#
+# Return a list: the gradient of `y` with respect to each of `inputs`, started from `v`, each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape. `v` and the `.grad` of the inputs, which is `None`, stay as they are.
+# %% [markdown] tags=["ru"] of="24d5e550"
+# Вход, от которого выход не зависит, вызывает ошибку, если не попросить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: арифметика с ним не работает.
+#
+# И ещё одна ловушка: то, что вернулось, не всегда можно менять. `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* `v`: три имени, один тензор. У `backward()` этой ловушки нет: он даёт каждому листу свой тензор.
+#
+# ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
+# *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Верните список: градиент `y` по каждому из `inputs`, начатый с `v`, и каждый умножен на свой множитель из `factors`. Вход, от которого `y` не зависит, получает нули своей формы. `v` и `.grad` входов, равный `None`, остаются какими были.
+# %% answer="fix_shared_gradients"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+# %% given="fix_shared_gradients"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    for gradient, factor in zip(gradients, factors):
+        if gradient is not None:
+            gradient.mul_(factor)
+    return list(gradients)
+
+
+# %% alternative="fix_shared_gradients"
+def fix_shared_gradients(y, inputs, v, factors):
+    gradients = [g.clone() for g in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
+    for gradient, factor in zip(gradients, factors):
+        gradient.mul_(factor)
+    return gradients
+
+
+# %% alternative="fix_shared_gradients"
+def fix_shared_gradients(y, inputs, v, factors):
+    result = []
+    for x, factor in zip(inputs, factors):
+        (g,) = torch.autograd.grad(y, x, v, retain_graph=True, allow_unused=True)
+        result.append(torch.zeros_like(x) if g is None else factor * g)
+    return result
+
+
+# %% alternative="fix_shared_gradients"
+def fix_shared_gradients(y, inputs, v, factors):
+    result = []
+    for x, factor in zip(inputs, factors):
+        scaled = torch.autograd.grad(y, [x], v * factor, retain_graph=True, materialize_grads=True)
+        result.append(scaled[0])
+    return tuple(result)
+
+
+# %% check="fix_shared_gradients"
+from autograder import check
+
+check("fix_shared_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ## A test that a wrong program passes
+#
+# The recursion from `run_backward`, mended at the leaves only, assigns $10$ to `x.grad` on $h^2 + 5h$, where 34 is right. Somebody tests it on `x + x`: it gives 1 instead of 2, and the bug is found. Somebody else is less lucky.
+#
+# ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
+# *write the counter-example · ●●● · 10 minutes · 2 points · extra*
+#
+# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN, and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
+# %% [markdown] tags=["ru"] of="c42bc2da"
+# ## Тест, который проходит неверная программа
+#
+# Рекурсия из `run_backward`, исправленная только в листьях, присваивает `x.grad` на $h^2 + 5h$ число $10$, а верно 34. Кто-то проверит её на `x + x`: она даст 1 вместо 2, и ошибка найдена. А кому-то повезёт меньше.
+#
+# ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код прав
+# *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
+#
+# Ниже — рекурсия с присваиванием. Напишите `hide_the_bug(x)`: из `x`, листа с одним положительным числом, вычислите тензор из одного элемента так, чтобы к какому-то узлу его графа вели два ребра или больше, производная по `x` не была ни 0, ни NaN, а `assigning_backward` всё же оставлял в `x.grad` верную производную. Используйте операции самого torch с одним выходом.
+# %%
+def assigning_backward(root):
+    def backward(node, incoming_gradient):
+        if hasattr(node, "variable"):
+            node.variable.grad = incoming_gradient  # the bug
+            return
+        for (child, _), gradient in zip(node.next_functions, call(node, incoming_gradient)):
+            if child is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+# %% answer="hide_the_bug"
+def hide_the_bug(x):
+    """A tensor of one element on which `assigning_backward` is right although a node is shared."""
+    ### BEGIN SOLUTION
+    return 0 * x + 5 * x
+    ### END SOLUTION
+
+
+# %% alternative="hide_the_bug"
+def hide_the_bug(x):
+    h = 2 * x
+    return (h - h) + h * 3
+
+
+# %% alternative="hide_the_bug"
+def hide_the_bug(x):
+    return torch.where(x < 0, x.exp(), x**2)
+
+
+# %% alternative="hide_the_bug"
+def hide_the_bug(x):
+    return (-x).relu() + x.sin() * 0 + x.exp()
+
+
+# %% check="hide_the_bug"
+from autograder import check
+
+check("hide_the_bug")
+# %% tags=["fact"]
+x = torch.tensor(3.0, requires_grad=True)
+for root, assigned in ((2 * x) * (2 * x) + 5 * (2 * x), 10), (x + x, 1), (hide_the_bug(x), 5):
+    assigning_backward(root)
+    assert x.grad.item() == assigned
+
+
+# %% [markdown] tags=["en"]
+# A test with one graph proves little. One with random numbers on a graph where paths join, and join at different depths, is hard to fool; the check of `run_backward` uses three such graphs.
+#
+# ## On a GPU
+#
+# The graph is a record of operations, and it is built and walked by the same rules there. The cell compares the names of the nodes when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="f7fd5520"
+# Тест на одном графе доказывает мало. Тест со случайными числами на графе, где пути сходятся, причём на разной глубине, обмануть трудно; проверка `run_backward` берёт три таких графа.
+#
+# ## На GPU
+#
+# Граф — запись операций, и там он строится и обходится по тем же правилам. Ячейка сравнивает имена узлов, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# %%
+def names_on(device):
+    tensors = [torch.rand(3, 3, device=device, requires_grad=True) for _ in range(5)]
+    node, names = forward(*tensors)[1].grad_fn, []
+    while node.next_functions:
+        names.append(type(node).__name__)
+        node = node.next_functions[0][0]
+    return names
+
+
+if torch.cuda.is_available():
+    print("the same names:", names_on("cuda") == names_on("cpu"), "on", torch.cuda.get_device_name())
+else:
+    print("No CUDA device here: on the CPU the first path is", names_on("cpu"))
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * The forward pass builds the graph; its nodes are derivatives, its edges go from results to inputs, `AccumulateGrad` stands for a leaf.
+# * It is no tree. A node is called once, after everything that leads to it has delivered, with the sum.
+# * A backward pass frees saved values. A second one raises where they are missing, and elsewhere doubles without a word.
+# * Several losses: one pass for their sum. `retain_graph=True` is for a further pass that you really make.
+# * A tensor holds its whole history. Add up `loss.item()`.
+# * Keep bad numbers out of a function; `where` around its result protects the value only.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="746178f7"
+# ## Что стоит запомнить
+#
+# * Граф строит прямой проход; его узлы — производные, рёбра идут от результатов ко входам, вместо листа стоит `AccumulateGrad`.
+# * Это не дерево. Узел вызывается один раз, с суммой, когда всё ведущее к нему уже отработало.
+# * Обратный проход освобождает сохранённые значения. Второй вызывает ошибку там, где их не хватает, а в остальных местах молча удваивает градиент.
+# * Несколько функций потерь — один проход для их суммы. `retain_graph=True` нужен, когда вы и правда делаете следующий проход.
+# * Тензор держит всю свою историю. Складывайте `loss.item()`.
+# * Не пускайте плохие числа в функцию: `where` вокруг результата защищает только значение.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
