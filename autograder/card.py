@@ -77,7 +77,10 @@ class Card:
             if finding.inputs:
                 yield self._say("card.with"), [f"`case.{line}`" for line in finding.inputs.splitlines()]
         if got and (public or table):
-            yield self._say("card.returned"), got
+            first = finding.got[0].id if finding.got else ""
+            kind = {"raised": "card.raised", "differs.table": "card.wrong"}
+            label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
+            yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """A sentence and a line of code to run."""

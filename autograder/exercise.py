@@ -156,8 +156,8 @@ def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | No
 EVERY_ENTRY = aspect(
     "table",
     1,
-    en="Every entry is what torch prints when the snippet runs.",
-    ru="Каждая запись совпадает с тем, что выведет torch, когда код выполнится.",
+    en="Every entry is what the function returns when it is called.",
+    ru="Каждая запись совпадает с тем, что вернёт функция, когда её вызовут.",
 )  # the one aspect of every table of predictions
 
 

@@ -273,9 +273,10 @@ EXPLANATIONS = (
         r"a leaf Variable that requires grad is being used in an in-place operation",
         "05_grad_modes_and_in_place",
         "A leaf that requires grad cannot be changed in place while tracking is on. Update it under "
-        "`torch.no_grad()`; in a computation write `w = w + ...`, which makes a new tensor.",
+        "`torch.no_grad()`. Inside a computation use an operation that makes a new tensor: `v = w + 1`.",
         "Листовой тензор, который требует градиента, нельзя изменять на месте, пока включено отслеживание. "
-        "Обновляйте его под `torch.no_grad()`; в вычислении пишите `w = w + ...`: получится новый тензор.",
+        "Обновляйте его под `torch.no_grad()`. Внутри вычисления нужна операция, которая создаёт новый тензор: "
+        "`v = w + 1`.",
     ),
     _means(
         r"one of the variables needed for gradient computation has been modified by an inplace operation",

@@ -9,7 +9,7 @@ from typing import Any
 
 from .exercise import Aspect, Exercise
 from .language import Note
-from .observation import AtMost, Difference, canonical, compare, describe
+from .observation import NOTHING, AtMost, Difference, canonical, compare, describe
 from .probe import Run, code_digest, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
 
@@ -77,7 +77,9 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     `code` is the answer's `code_digest`: an answer that behaves like the code that was given is an attempt if it is
     known to be other code.
     """
-    notes = tuple({note.id + repr(note.parameters): note for run in runs for note in run.notes}.values())
+    edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
+    said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
+    notes = tuple({note.id + repr(note.parameters): note for note in said}.values())
     for index, run in enumerate(runs):
         if run.raised and run.raised.whose == "ours":
             finding = Finding(seed=expected.seed, case=index, got=(Note(run.raised.id, run.raised.parameters),))
@@ -94,6 +96,11 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
         return _verdict(exercise, "passed", right, None, None, notes)
     mistake = _recognise(exercise, failing, runs, expected)
     return _verdict(exercise, "not yet", right, _finding(exercise, failing, runs, expected), mistake, notes)
+
+
+def _unexpected_edits(run: Run, right: Run) -> list[Note]:
+    """A note for each input that the answer changed in place and the solution does not."""
+    return [Note("note.inputs", {"name": name}) for name in run.edited if name not in right.edited]
 
 
 def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
@@ -202,7 +209,7 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
         answered = run.values.get(key)
         if not isinstance(answered, dict) or not wrong:
             continue
-        explains = all(compare(table.values[key][e], answered.get(e)) is None for e in wrong)
+        explains = all(compare(table.values[key][e], answered.get(e, NOTHING)) is None for e in wrong)
         if explains and (best is None or len(wrong) > best[0]):
             best = (len(wrong), name)
     return best[1] if best else None
@@ -214,7 +221,7 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
         return []
-    return [entry for entry, value in truth.items() if compare(value, table.get(entry)) is not None]
+    return [entry for entry, value in truth.items() if compare(value, table.get(entry, NOTHING)) is not None]
 
 
 def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:

@@ -55,6 +55,8 @@ MESSAGES: dict[str, Text] = {
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
     "card.returned": Text("Came back", "Получено"),
+    "card.raised": Text("Error", "Ошибка"),
+    "card.wrong": Text("Not so", "Неверно"),
     "card.waiting": Text("once the lines above are right", "когда будут верны строки выше"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
@@ -73,10 +75,8 @@ MESSAGES: dict[str, Text] = {
     "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
     "differs.value": Text("{what}{got}", "{what}{got}"),
     "differs.length": Text("{what}{got} items, not {expected}", "{what}элементов {got}, а не {expected}"),
-    "differs.keys": Text("{what}the entries are {got}", "{what}получены записи {got}"),
-    "differs.table": Text(
-        "not so: {entries} ({wrong} of {total} entries)", "не так: {entries} (записей: {wrong} из {total})"
-    ),
+    "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}записи {got}, а нужны {expected}"),
+    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (записей: {wrong} из {total})"),
     "differs.budget": Text("{what}{used} used, the limit is {limit}", "{what}израсходовано {used}, предел {limit}"),
     "raised.answer": Text("{type}: {message}", "{type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
@@ -191,8 +191,8 @@ MESSAGES: dict[str, Text] = {
     ),
     # -- the learner's commands ---------------------------------------------------------------------------------
     "start.ready": Text(
-        "{title}. Exercises with a check: {count}; points for those of the core: {points}. Shift+Enter on a check shows a card.",
-        "{title}. Упражнений с проверкой: {count}; баллов за основные: {points}. Shift+Enter в ячейке проверки покажет карточку.",
+        "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
+        "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
     "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
     "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
@@ -214,6 +214,7 @@ MESSAGES: dict[str, Text] = {
     "solution.ours": Text("One way to write it", "Один из вариантов"),
     "progress.title": Text("Progress", "Что сделано"),
     "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
+    "progress.lesson": Text("lesson", "урок"),
     "progress.exercise": Text("exercise", "упражнение"),
     "progress.state": Text("state", "состояние"),
     "progress.points": Text("points", "баллы"),

@@ -68,7 +68,7 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
     SESSION.lesson = exercises.bare(lesson)
     _attend()
     points = sum(exercise.points for exercise in known.values() if exercise.core)
-    return Reply((message("start.ready", title=SESSION.lesson, count=len(known), points=f"{points:g}"),))
+    return Reply((message("start.ready", count=len(known), points=f"{points:g}"),))
 
 
 def _attend() -> None:
@@ -210,12 +210,15 @@ def progress() -> Table | Reply:
         return message(id).read(language)
 
     rows = []
-    for name, standing in done.items():
-        exercise = exercises.find(name, standing.best.lesson)
-        extra = "" if exercise.core else f" ({say('progress.extra')})"
-        points = f"{standing.best.points:g}/{standing.best.maximum:g}"
-        rows.append((name + extra, say(f"state.{standing.best.state}"), points, str(standing.checks)))
-    head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points", "attempts"))
+    here = {lesson: exercises.load(lesson) for lesson in exercises.lessons()}
+    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values()):
+        for name, exercise in here.get(lesson, {}).items():  # a private lesson's module may be out of reach
+            if standing := done.get(name):
+                extra = "" if exercise.core else f" ({say('progress.extra')})"
+                points = f"{standing.best.points:g}/{standing.best.maximum:g}"
+                state = say(f"state.{standing.best.state}")
+                rows.append((lesson, name + extra, state, points, str(standing.checks)))
+    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
     return Table(say("progress.title"), head, tuple(rows))
 
 

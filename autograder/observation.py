@@ -8,6 +8,7 @@ not trusted.
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,9 @@ class Other:
     """Stands for a value that is no observation (a generator, a module, a tensor on meta): only its kind is kept."""
 
     kind: str
+
+
+NOTHING = Other("nothing")  # where an entry is missing
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,15 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
             return Other("tensor without data")
 
 
+def number(value: object) -> object:
+    """The Python number that a tensor of one number, a NumPy scalar or a fraction stands for; else `value` itself."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_meta:
+        return value.detach().item()
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, int)):
+        return float(value)
+    return value
+
+
 def entries(table: dict[str, object]) -> dict[str, object]:
     """A table of predictions, whichever way its entries are spelled.
 
@@ -86,8 +99,7 @@ def entries(table: dict[str, object]) -> dict[str, object]:
     """
 
     def plain(value: object) -> object:
-        if isinstance(value, torch.Tensor) and value.numel() == 1:
-            return value.item()
+        value = number(value)
         if isinstance(value, BaseException):
             return type(value).__name__
         if isinstance(value, type):
@@ -160,13 +172,17 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
 def _compare_items(expected: Any, got: Any, what: str, rtol: float) -> Difference | None:
     if isinstance(expected, dict):
         if expected.keys() != got.keys():
-            return Difference("differs.keys", {"what": _at(what), "got": ", ".join(got)})
-        pairs = [(f"{what}[{key!r}]", expected[key], got[key]) for key in expected]
+            return Difference("differs.keys", {"what": _at(what), "got": _names(got), "expected": _names(expected)})
+        pairs = [(f"{what}[{key!r}]" if what else key, expected[key], got[key]) for key in expected]
     else:
         if len(expected) != len(got):
             return Difference("differs.length", {"what": _at(what), "got": len(got), "expected": len(expected)})
         pairs = [(f"{what}[{i}]", a, b) for i, (a, b) in enumerate(zip(expected, got))]
     return next((d for name, a, b in pairs if (d := compare(a, b, what=name, rtol=rtol))), None)
+
+
+def _names(table: dict[str, Any]) -> str:
+    return ", ".join(f"`{name}`" for name in table)
 
 
 def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
@@ -182,7 +198,8 @@ def describe(value: Any) -> str:
     """A short, language-neutral name of a value for a card: a tensor by shape and dtype, a number to six digits."""
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
-            return f"tensor({describe(value.item())})"
+            dtype = "" if value.dtype == torch.float32 else f" {str(value.dtype).removeprefix('torch.')}"
+            return f"tensor({describe(value.item())}){dtype}"
         return f"tensor {tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
     if isinstance(value, bool) or value is None:
         return str(value)

@@ -45,6 +45,7 @@ class Run:
     called: str = ""
     inputs: str = ""
     notes: tuple[Note, ...] = ()
+    edited: tuple[str, ...] = ()  # names of the inputs that hold something else afterwards
 
 
 class AnswerRaised(Exception):
@@ -85,8 +86,8 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             raise
         except BaseException as error:
             raised = _explain(error, answer, exercise)
-        notes += [Note("note.inputs", {"name": name}) for name in _edited(case, untouched)]
-    return Run(values, raised, call, inputs, tuple(notes))
+        edited = tuple(_edited(case, untouched))
+    return Run(values, raised, call, inputs, tuple(notes), edited)
 
 
 def code_digest(answer: object) -> str | None:
@@ -201,7 +202,8 @@ def encode_run(run: Run) -> dict[str, Any]:
     if run.raised:
         raised = {"whose": run.raised.whose, "id": run.raised.id, "parameters": run.raised.parameters}
         return {"raised": raised}
-    return {"values": {name: encode(value) for name, value in run.values.items()}}
+    values = {name: encode(value) for name, value in run.values.items()}
+    return {"values": values, "edited": list(run.edited)}
 
 
 def decode_run(data: dict[str, Any]) -> Run:
@@ -209,6 +211,6 @@ def decode_run(data: dict[str, Any]) -> Run:
     match data:
         case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
             return Run({}, Raised(whose, id, parameters))
-        case {"values": dict(values)}:
-            return Run({str(name): decode(value) for name, value in values.items()})
+        case {"values": dict(values), "edited": list(edited)}:
+            return Run({str(name): decode(value) for name, value in values.items()}, edited=tuple(map(str, edited)))
     raise ValueError(f"not an encoded run: {str(data)[:80]}")

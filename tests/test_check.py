@@ -282,6 +282,40 @@ def test_given_code_that_was_edited_is_an_attempt(language, lesson_source):
         assert namespace["result"].state == state
 
 
+def test_only_edits_that_the_solution_does_not_make_are_told(language):
+    def step(w, b, x, y, lr):
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(x @ w + b, y)
+        loss.backward()
+        with torch.no_grad():
+            for parameter in (w, b):
+                parameter -= lr * parameter.grad
+                parameter.grad = None
+        return loss.item()
+
+    def steps_on_the_data_too(w, b, x, y, lr):
+        loss = step(w, b, x, y, lr)
+        y.zero_()
+        return loss
+
+    notebook.start("first_gradient", language=language)
+    assert (check(step, "descend").state, check(step, "descend").notes) == ("passed", ())
+    (note,) = check(steps_on_the_data_too, "descend").notes
+    assert (note.id, note.parameters) == ("note.inputs", {"name": "y"})
+
+
+def test_a_table_with_entries_missing_or_too_many_is_not_guessed_at(language):
+    notebook.start("first_gradient", language=language)
+    right = {"x.grad": 4.5, "y.grad": 4.5, "z.grad": 0.25, "out.grad": 1}
+    for table, says in [
+        ({"x.grad": 4.5}, "`y.grad`, `z.grad`, `out.grad`"),
+        ({**right, "w.grad": 1}, "`w.grad`"),
+        ({name: torch.tensor(value) for name, value in right.items()}, ""),
+    ]:
+        verdict = check(table, "predict_chain")
+        assert (verdict.state, verdict.mistake) == ("not yet" if says else "passed", None)
+        assert says in verdict.text(language)
+
+
 def test_an_unknown_exercise_offers_the_nearest(language):
     reply = check(right, "accumulate_unevn")
     assert repr(reply) == "0"

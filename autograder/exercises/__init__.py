@@ -98,7 +98,7 @@ def find(name: str, lesson: str | None = None) -> Exercise:
     everything = {exercise.name: exercise for each in lessons() for exercise in load(each).values()}
     if name in everything:
         return everything[name]
-    raise Unknown("exercise", name, list(everything))
+    raise Unknown("exercise", name, list(everything if lesson is None else load(lesson)))
 
 
 def key_path(lesson: str) -> Path:

@@ -12,7 +12,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import Formula, leaf, uniform
 from autograder.language import Text
-from autograder.observation import entries
+from autograder.observation import entries, number
 from autograder.probe import using_answer
 
 Function = Callable[[Tensor], Tensor]
@@ -26,6 +26,7 @@ Function = Callable[[Tensor], Tensor]
     core=True,
     minutes=6,
     aspects=[
+        aspect("x", 0, en="`x` holds what it held.", ru="В `x` лежит то же, что и раньше."),
         aspect(
             "slope",
             4,
@@ -47,21 +48,29 @@ Function = Callable[[Tensor], Tensor]
     ],
 )
 def numerical_slope(answer: Any, case: Case) -> dict[str, object]:
+    slope = answer.numerical_slope(case.f, case.x, case.h)
     with using_answer():
-        return {"slope": float(answer.numerical_slope(case.f, case.x, case.h))}
-
-
-def _wave(a: float, b: float) -> Formula:
-    return Formula(
-        f"{a:.2f} * x**3 + {b:.2f} * torch.sin(x)", lambda x: round(a, 2) * x**3 + round(b, 2) * torch.sin(x)
-    )
+        return {"x": case.x, "slope": number(slope)}
 
 
 @numerical_slope.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for h in (0.5, 0.01):
-        a, b = uniform(rng, 2).tolist()
-        yield Case(f=_wave(a, b), x=uniform(rng), h=h)
+    a, b, c, d = (round(number, 2) for number in uniform(rng, 4).tolist())
+    rising = Formula(f"{a} * x**3 + {b} * torch.sin(x)", lambda x: a * x**3 + b * torch.sin(x))
+    falling = Formula(f"1 - {c} * x**3 - {d} * x", lambda x: 1 - c * x**3 - d * x)
+    yield Case(f=rising, x=uniform(rng), h=0.3)
+    yield Case(f=falling, x=-uniform(rng), h=0.04)
+
+
+@numerical_slope.mistake(
+    en="It looks as if `x += h` changed the caller's `x`: it is the same tensor. `x + h` makes a new one.",
+    ru="Похоже, что `x += h` изменил `x` вызывающего кода: это тот же тензор. `x + h` создаёт новый.",
+)
+def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
+    x += h
+    right = f(x)
+    x -= 2 * h
+    return (right - f(x)) / (2 * h)
 
 
 @numerical_slope.mistake(
@@ -115,12 +124,46 @@ def subtracts_backwards(f: Function, x: Tensor, h: float) -> Tensor:
 
 
 @numerical_slope.mistake(
-    en="It looks as if autograd computed this. The point here is a number that does not come from it.",
-    ru="Похоже, что это вычислил autograd. Здесь нужно число, которое получено без него.",
+    en="It looks as if this is the derivative itself and not the central difference with this `h`: either autograd "
+    "computed it, or `h` was replaced by a smaller step.",
+    ru="Похоже, что это сама производная, а не центральная разность с этим `h`: либо её вычислил autograd, либо `h` "
+    "заменён меньшим шагом.",
 )
 def asks_autograd(f: Function, x: Tensor, h: float) -> Tensor:
     x = x.clone().requires_grad_()
     return torch.autograd.grad(f(x), x)[0]
+
+
+@numerical_slope.mistake(
+    en="It looks as if the step is always 0.01, as in the text. Use the `h` that is passed in.",
+    ru="Похоже, что шаг всегда равен 0.01, как в тексте. Возьмите `h`, который передан в функцию.",
+)
+def ignores_h(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + 0.01) - f(x - 0.01)) / 0.02
+
+
+@numerical_slope.mistake(
+    en="It looks as if the two places are `x + h / 2` and `x - h / 2`: half the step that is asked for.",
+    ru="Похоже, что взяты точки `x + h / 2` и `x - h / 2`: вдвое меньший шаг, чем требуется.",
+)
+def halves_the_step(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h / 2) - f(x - h / 2)) / h
+
+
+@numerical_slope.mistake(
+    en="It looks as if only the second value was divided: a difference that is divided needs brackets.",
+    ru="Похоже, что разделено только второе значение: разность, которую делят, нужно взять в скобки.",
+)
+def divides_the_second(f: Function, x: Tensor, h: float) -> Tensor:
+    return f(x + h) - f(x - h) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="It looks as if the derivative of `x**2` came back, whatever `f` is. Call `f`.",
+    ru="Похоже, что вернулась производная `x**2`, какой бы ни была `f`. Вызывайте `f`.",
+)
+def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
+    return ((x + h) ** 2 - (x - h) ** 2) / (2 * h)
 
 
 # --------------------------------------------------------------------------------- core: .grad is of what, by what?
@@ -138,12 +181,16 @@ def asks_autograd(f: Function, x: Tensor, h: float) -> Tensor:
             "`backward()` вызван у `out`. Чья это производная и по чему?",
         ),
         Text(
-            "Begin at the end: out changes as much as out does. Then z: out is the mean of its four entries. Then y.",
-            "Начните с конца: out меняется так же, как out. Затем z: out — среднее четырёх его элементов. Затем y.",
+            "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
+            "what does one of them contribute? Then `y`.",
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов, какой "
+            "вклад у одного? Затем `y`.",
         ),
         Text(
-            "One entry of y contributes 3y²/4 to out, so its derivative is 6y/4, and every y is 3.",
-            "Один элемент y вносит в out вклад 3y²/4, поэтому производная равна 6y/4, а каждый y равен 3.",
+            "One entry of `y` contributes 3y²/4 to `out`, so its derivative is 6y/4, and every y is 3. When `x` moves, "
+            "`y = x + 2` moves as much.",
+            "Один элемент `y` вносит в `out` вклад 3y²/4, поэтому производная равна 6y/4, а каждый y равен 3. На сколько "
+            "сдвинется `x`, на столько же и `y = x + 2`.",
         ),
     ],
 )
@@ -152,44 +199,62 @@ def predict_chain(answer: Any, case: Case) -> dict[str, object]:
 
 
 @predict_chain.mistake(
-    en="It looks as if `.grad` held the derivative of the next line only: dz/dy, d(out)/dz. It holds the derivative of "
-    "`out`, on which `backward()` was called.",
-    ru="Похоже, что вы искали в `.grad` производную одной строки: dz/dy, d(out)/dz. Там производная от `out`, у которого "
-    "вызван `backward()`.",
+    en="It looks as if the mean was forgotten: `out` changes by a quarter of what one entry of `z` changes.",
+    ru="Похоже, что забыто среднее: `out` меняется на четверть того, на что изменился один элемент `z`.",
 )
-def local_derivatives() -> dict[str, object]:
-    return {"y.grad": 18.0, "out.grad": 0.25}
+def forgets_the_mean() -> dict[str, object]:
+    return {"z.grad": 1.0}
 
 
 @predict_chain.mistake(
-    en="It looks as if `y.grad` was taken as dy/dx, which is 1. It is the derivative of `out` by `y`.",
-    ru="Похоже, что `y.grad` понят как dy/dx, то есть 1. Это производная `out` по `y`.",
-)
-def derivative_of_y_by_x() -> dict[str, object]:
-    return {"y.grad": 1.0}
-
-
-@predict_chain.mistake(
-    en="It looks as if the mean was divided by the number of rows, 2. A mean over a matrix divides by the number of its "
-    "entries, 4.",
-    ru="Похоже, что среднее разделено на число строк, 2. Среднее по матрице делит на число её элементов, 4.",
+    en="It looks as if the mean was divided by the number of rows. A mean over a matrix divides by the number of its "
+    "entries.",
+    ru="Похоже, что среднее разделено на число строк. Среднее по матрице делит на число её элементов.",
 )
 def mean_over_rows() -> dict[str, object]:
     return {"z.grad": 0.5}
 
 
 @predict_chain.mistake(
-    en="It looks as if the mean was forgotten: `x.grad` is as if `out` was a sum.",
-    ru="Похоже, что забыто среднее: `x.grad` такой, как если бы `out` был суммой.",
+    en="It looks as if `y.grad` was taken as the derivative of the next line only, dz/dy. It is the derivative of `out`, "
+    "on which `backward()` was called.",
+    ru="Похоже, что `y.grad` понят как производная одной следующей строки, dz/dy. Это производная от `out`, у которого "
+    "вызван `backward()`.",
 )
-def forgets_the_mean() -> dict[str, object]:
-    return {"x.grad": 18.0}
+def derivative_of_one_line() -> dict[str, object]:
+    return {"y.grad": 18.0}
 
 
 @predict_chain.mistake(
-    en="It looks as if `out.grad` was expected to be empty. `retain_grad()` keeps it, and the derivative of `out` by "
-    "itself is 1.",
-    ru="Похоже, что `out.grad` ожидался пустым. `retain_grad()` сохраняет его, а производная `out` по самому себе равна 1.",
+    en="It looks as if `y.grad` was taken as dy/dx. It is the derivative of `out` by `y`.",
+    ru="Похоже, что `y.grad` понят как dy/dx. Это производная `out` по `y`.",
+)
+def derivative_of_y_by_x() -> dict[str, object]:
+    return {"y.grad": 1.0}
+
+
+@predict_chain.mistake(
+    en="It looks as if `x.grad` was taken as the derivative of the first line only, dy/dx. It is the derivative of `out` "
+    "by `x`.",
+    ru="Похоже, что `x.grad` понят как производная одной первой строки, dy/dx. Это производная `out` по `x`.",
+)
+def derivative_of_the_first_line() -> dict[str, object]:
+    return {"x.grad": 1.0}
+
+
+@predict_chain.mistake(
+    en="It looks as if `out.grad` was taken as the derivative of the last line by `z`. It is the derivative of `out` by "
+    "itself.",
+    ru="Похоже, что `out.grad` понят как производная последней строки по `z`. Это производная `out` по самому себе.",
+)
+def last_line_at_the_root() -> dict[str, object]:
+    return {"out.grad": 0.25}
+
+
+@predict_chain.mistake(
+    en="It looks as if you expected `out.grad` to be empty. `retain_grad()` keeps the gradient of any tensor, the root's "
+    "as well.",
+    ru="Похоже, что вы ожидали, что `out.grad` пуст. `retain_grad()` сохраняет градиент любого тензора, и корня тоже.",
 )
 def nothing_at_the_root() -> dict[str, object]:
     return {"out.grad": None}
@@ -206,16 +271,16 @@ def nothing_at_the_root() -> dict[str, object]:
     minutes=7,
     aspects=[
         aspect(
+            "trainable",
+            0,
+            en="`w` and `b` still have `requires_grad=True` and no history.",
+            ru="У `w` и `b` по-прежнему `requires_grad=True` и нет истории.",
+        ),
+        aspect(
             "weights",
             3,
             en="`w` and `b` themselves hold the values after the step.",
             ru="Сами `w` и `b` содержат значения после шага.",
-        ),
-        aspect(
-            "trainable",
-            0,
-            en="`w` and `b` are still leaves with `requires_grad=True`.",
-            ru="`w` и `b` по-прежнему листовые тензоры с `requires_grad=True`.",
         ),
         aspect(
             "cleared",
@@ -233,8 +298,10 @@ def nothing_at_the_root() -> dict[str, object]:
     ],
     hints=[
         Text(
-            "In which direction does the gradient point: where the loss grows or where it falls?",
-            "Куда направлен градиент: туда, где функция потерь растёт, или туда, где она убывает?",
+            "Which call fills `w.grad`, and in which direction does that gradient point: where the loss grows or where "
+            "it falls?",
+            "Какой вызов заполняет `w.grad` и куда направлен этот градиент: туда, где функция потерь растёт, или туда, "
+            "где она убывает?",
         ),
         Text(
             "Four things in order: the loss, `backward()`, the step under `torch.no_grad()`, clearing `.grad`.",
@@ -248,25 +315,26 @@ def nothing_at_the_root() -> dict[str, object]:
 )
 def descend(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.descend(case.w, case.b, case.x, case.y, case.lr)
-    both = case.w, case.b
+    both = {"w": case.w, "b": case.b}
     with using_answer():
         return {
-            "weights": [t.detach() for t in both],
-            "trainable": all(t.is_leaf and t.requires_grad for t in both),
-            "cleared": all(t.grad is None or not t.grad.any() for t in both),
-            "loss": returned if returned is None else float(returned),
+            "trainable": all(t.is_leaf and t.requires_grad for t in both.values()),
+            "weights": {name: t.detach() for name, t in both.items()},
+            "cleared": all(t.grad is None or not t.grad.any() for t in both.values()),
+            "loss": number(returned),
+            "gradients": {name: t.grad for name, t in both.items()},
         }
 
 
 @descend.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for rows, columns in ((5, 3), (2, 4)):
+    for rows, columns, lr in ((5, 3, 0.3), (2, 4, 0.07)):
         target = torch.randint(0, 2, (columns,), generator=rng, dtype=torch.float64)
         # Small enough that no sigmoid is flat: each entry moves visibly.
         x, w, b = uniform(rng, rows), leaf(rng, rows, columns), leaf(rng, columns)
         with torch.no_grad():
             w /= 10
-        yield Case(w=w, b=b, x=x, y=target, lr=0.5)
+        yield Case(w=w, b=b, x=x, y=target, lr=lr)
 
 
 def _loss(w: Tensor, b: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -322,6 +390,61 @@ def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float)
     assert b.grad is not None
     w -= lr * w.grad
     b -= lr * b.grad
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if no step was made: `w` and `b` hold their old values.",
+    ru="Похоже, что шага не было: в `w` и `b` лежат прежние значения.",
+)
+def makes_no_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _loss(w, b, x, y).item()
+
+
+@descend.mistake(
+    en="It looks as if `.grad` was cleared between `backward()` and the step, so the step was zero.",
+    ru="Похоже, что `.grad` обнулён между `backward()` и шагом, и шаг получился нулевым.",
+)
+def clears_before_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    for t in (w, b):
+        assert t.grad is not None
+        t.grad.zero_()
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if `requires_grad` was switched off and not switched on again: there is no next step.",
+    ru="Похоже, что `requires_grad` выключен и не включён снова: следующего шага не получится.",
+)
+def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    w.requires_grad = b.requires_grad = False
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if a sigmoid was taken before the loss. `bce` here takes the raw outputs and applies its own.",
+    ru="Похоже, что перед функцией потерь взята сигмоида. Здешняя `bce` берёт «сырые» выходы и применяет свою.",
+)
+def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
+    loss.backward()
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the outputs and the targets changed places in the loss.",
+    ru="Похоже, что в функции потерь выходы и правильные ответы поменялись местами.",
+)
+def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = binary_cross_entropy_with_logits(y, x @ w + b)
+    loss.backward()
+    _step(w, b, -lr)
     return loss.item()
 
 

@@ -8,10 +8,10 @@
 # * say what `.grad` holds: the derivative of what, by what;
 # * check a derivative with two values of the function and no autograd at all;
 # * take one step of gradient descent by hand;
-# * answer an exercise, ask for a hint and hand in your work.
+# * do an exercise, ask for a hint and hand in your work.
 #
 # You need to have used torch before. Nothing about its inside is assumed.
-# %% [markdown] tags=["ru"] of="34f667d2"
+# %% [markdown] tags=["ru"] of="3ecab2b7"
 # # Первый градиент
 #
 # Цикл обучения вызывает `loss.backward()`, и в `.grad` появляется число. Что это за число и как узнать, что оно верное?
@@ -21,9 +21,9 @@
 # * сказать, что лежит в `.grad`: производная чего и по чему;
 # * проверить производную по двум значениям функции, вовсе без autograd;
 # * сделать вручную один шаг градиентного спуска;
-# * ответить на упражнение, попросить подсказку и сдать работу.
+# * выполнить упражнение, попросить подсказку и сдать работу.
 #
-# Нужно, чтобы вы уже пользовались torch. Знать, как он устроен, не требуется.
+# Предполагается, что вы уже работали с torch. Знать, как он устроен, не требуется.
 # %% tags=["en"]
 from autograder import hint, ready, reproduce, solution, start
 
@@ -59,17 +59,17 @@ assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
 
 
 # %% [markdown] tags=["en"]
-# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and puts $dy/dx$ there, in `x.grad`.
+# `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty.
 #
-# Why does anybody want this number? A model has weights, and the loss says how bad its answers are. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input.
+# Why does anybody want this number? A model has weights, and the loss says how bad its answers are. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
-# A derivative of zero is no proof that you have arrived. $x_0^2 - x_1^2$ has the gradient $(0, 0)$ at the origin, yet from there it falls along $x_1$: it is a saddle.
-# %% [markdown] tags=["ru"] of="904c45b2"
-# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и кладёт туда, в `x.grad`, производную $dy/dx$.
+# A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
+# %% [markdown] tags=["ru"] of="4633470a"
+# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; там было пусто.
 #
-# Зачем нужно это число? У модели есть веса, а функция потерь говорит, насколько плохи её ответы. Производная функции потерь по *весу* показывает, как изменятся потери, если немного сдвинуть этот вес, а значит, и в какую сторону его двигать. Для обучения нужно по одному такому числу на каждый вес, а не производная по входу.
+# Зачем нужно это число? У модели есть веса, а функция потерь говорит, насколько плохи её ответы. Производная функции потерь по *весу* показывает, как изменятся потери, если немного сдвинуть этот вес, а значит, и в какую сторону его двигать. Для обучения нужно по одному такому числу на каждый вес, а не производная по входу. Все вместе они образуют *градиент*.
 #
-# Нулевая производная ещё не значит, что вы пришли. У $x_0^2 - x_1^2$ в начале координат градиент равен $(0, 0)$, но вдоль $x_1$ функция оттуда убывает: это седло.
+# Нулевой градиент ещё не значит, что минимум найден. С двумя весами у $w_0^2 - w_1^2$ при $w_0 = w_1 = 0$ градиент равен $(0, 0)$, но при сдвиге $w_1$ функция оттуда убывает: это седло, а не минимум.
 # %% tags=["fact"]
 origin = torch.zeros(2, requires_grad=True)
 (origin[0] ** 2 - origin[1] ** 2).backward()
@@ -81,19 +81,19 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 # %% [markdown] tags=["en"]
 # ## How exercises work
 #
-# Under an exercise there is a cell for your answer and a cell that checks it. Write, run yours with Shift+Enter, then run the check. As long as the line `raise NotImplementedError` is there, the check says *not attempted*; replace it. You may check as often as you like.
+# Under an exercise there is a cell for your answer and a cell that checks it. The line below its title says what to do (complete a function, predict what comes out), how hard it is (●○○ is the easiest), how long it takes and how many points it gives. Write, run your cell with Shift+Enter, then run the check. As long as the line `raise NotImplementedError` or a `...` is there, the check says *not attempted*; replace it. You may check as often as you like.
 #
-# The check says what holds and what does not, and, if it recognises it, which mistake it looks like. It never shows the answer. In a cell of your own you can call:
+# The check says what holds and what does not, and, if it recognises the mistake, which one it looks like. It does not show the answer. In a cell of your own you can call:
 #
 # * `hint("numerical_slope")` for the first of three hints, and again for the next; they cost nothing;
 # * `reproduce("numerical_slope")` for the inputs on which your answer failed, to try things on;
 # * `solution("numerical_slope")` once you have passed: our solution and other ways to write it.
-# %% [markdown] tags=["ru"] of="e76ed503"
+# %% [markdown] tags=["ru"] of="4bcb6afb"
 # ## Как устроены упражнения
 #
-# Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока на месте строка `raise NotImplementedError`, проверка говорит *нет ответа*; замените эту строку. Проверять можно сколько угодно раз.
+# Под упражнением есть ячейка для ответа и ячейка, которая его проверяет. В строке под заголовком сказано, что делать (дописать функцию, предсказать результат), насколько это трудно (●○○ — самое лёгкое), сколько займёт времени и сколько даст баллов. Напишите ответ, выполните свою ячейку (Shift+Enter), затем выполните проверку. Пока на месте строка `raise NotImplementedError` или `...`, проверка говорит *нет ответа*; замените их. Проверять можно сколько угодно раз.
 #
-# Проверка говорит, что верно и что нет, и, если узнала ошибку, на какую ошибку это похоже. Ответа она не показывает. В собственной ячейке можно вызвать:
+# Проверка говорит, что верно и что нет, и, если узнала ошибку, подсказывает, в чём она. Ответа она не показывает. В собственной ячейке можно вызвать:
 #
 # * `hint("numerical_slope")` — первая из трёх подсказок, следующий вызов даёт следующую; баллов они не отнимают;
 # * `reproduce("numerical_slope")` — входные данные, на которых ваш ответ не прошёл, чтобы на них разобраться;
@@ -105,25 +105,25 @@ assert torch.linalg.eigvalsh(hessian).tolist() == [-2, 2]
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# This is the *central difference*. It needs no rule of differentiation, only values, so it cannot repeat an error of the one who wrote the rule. For a curve that is no parabola it is off by an amount of order $h^2$.
+# This is the *central difference*. It needs no rules of differentiation, only values, so if a rule is wrong somewhere, the difference shows it. It is exact for a parabola; in general its error is of order $h^2$. Do not take $h$ too small, though: the two values agree in more and more digits, and what is left of their difference is rounding. That is also why the numbers below are float64.
 #
 # ### Exercise `numerical_slope`: a derivative from two values
 # *complete · ●○○ · 6 minutes · 4 points*
 #
-# `f` is a function of one number: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python float. Return the central difference of `f` at `x` with the step `h`, as a float or as a tensor of one number. Do not change `x`.
-# %% [markdown] tags=["ru"] of="07d432af"
+# `f` is a function of one number: it takes a float64 tensor with no dimensions and returns another. `x` is such a tensor, `h` is a Python `float`. Return the central difference of `f` at `x` with the step `h`, as a `float` or as a tensor of one number. `x` keeps its value.
+# %% [markdown] tags=["ru"] of="f5379c04"
 # ## Производная без autograd
 #
 # Откуда известно, что 6 — верный ответ? Вычислим функцию в двух точках рядом с $x = 3$ и разделим приращение функции на приращение аргумента. При $h = 0.01$:
 #
 # $$\frac{(3 + 0.01)^2 - (3 - 0.01)^2}{2 \cdot 0.01} = \frac{9.0601 - 8.9401}{0.02} = 6.$$
 #
-# Это *центральная разность*. Ей не нужны правила дифференцирования, только значения, поэтому она не повторит ошибку того, кто писал правило. Если график — не парабола, она отличается от производной на величину порядка $h^2$.
+# Это *центральная разность*. Ей не нужны правила дифференцирования, только значения, поэтому если какое-то правило неверно, разность это покажет. Для параболы она точна, а в общем случае её погрешность порядка $h^2$. Но слишком малый $h$ брать нельзя: у двух значений совпадает всё больше цифр, и от их разности остаётся одно округление. Поэтому же числа ниже — float64.
 #
 # ### Упражнение `numerical_slope`: производная по двум значениям
 # *дописать · ●○○ · 6 минут · 4 балла*
 #
-# `f` — функция одного числа: она принимает тензор float64 без размерностей и возвращает такой же. `x` — такой тензор, `h` — число Python. Верните центральную разность функции `f` в точке `x` с шагом `h` — числом Python или тензором из одного числа. `x` не изменяйте.
+# `f` — функция одного числа: она принимает нульмерный тензор (скаляр) float64 и возвращает такой же. `x` — такой тензор, `h` — число типа `float`. Верните центральную разность функции `f` в точке `x` с шагом `h`: `float` или тензор из одного числа. Значение `x` не меняется.
 # %% answer="numerical_slope"
 def numerical_slope(f, x, h):
     """The central difference of `f` at `x` with the step `h`."""
@@ -163,16 +163,20 @@ errors = [
     abs(numerical_slope(torch.sin, torch.tensor(1.0, dtype=torch.float64), h).item() - math.cos(1)) for h in (0.1, 0.01)
 ]
 assert 99 < errors[0] / errors[1] < 101  # ten times smaller h, a hundred times smaller error
+one = torch.tensor(1.0, dtype=torch.float64)
+small, tiny = (abs(numerical_slope(torch.exp, one, h).item() - math.e) for h in (1e-5, 1e-13))
+assert tiny > 1000 * small  # rounding
+assert abs(numerical_slope(torch.exp, one.float(), 1e-5).item() - math.e) > 1e-3  # and in float32 much sooner
 
 
 # %% [markdown] tags=["en"]
 # ## Many numbers at once
 #
-# 25 places between 0 and $2\pi$, and $d = 2\sin a + 1$ at each of them. `backward()` starts at one number, so the 25 values are added up first. Entry $i$ of `a` has an influence on entry $i$ of `d` only, so its derivative of the sum is that of its own term: $2\cos a_i$. The constant 1 leaves no trace.
-# %% [markdown] tags=["ru"] of="8e61d325"
+# Let `a` hold 25 places between 0 and $2\pi$, and let $d = 2\sin a + 1$ at each of them. `backward()` starts at one number, so the 25 values are added up first. Entry $i$ of `a` has an influence on entry $i$ of `d` only, so its derivative of the sum is that of its own term: $2\cos a_i$. The constant 1 leaves no trace. `detach()` in the code stands for: the numbers, without the record.
+# %% [markdown] tags=["ru"] of="2c83fa2c"
 # ## Много чисел сразу
 #
-# 25 точек от 0 до $2\pi$ и в каждой $d = 2\sin a + 1$. `backward()` начинает с одного числа, поэтому 25 значений сначала складываются. Элемент $i$ тензора `a` влияет только на элемент $i$ тензора `d`, так что производная суммы по нему — это производная его собственного слагаемого: $2\cos a_i$. Константа 1 следа не оставляет.
+# Пусть в `a` лежат 25 точек от 0 до $2\pi$, и в каждой из них $d = 2\sin a + 1$. `backward()` начинает с одного числа, поэтому 25 значений сначала складываются. Элемент $i$ тензора `a` влияет только на элемент $i$ тензора `d`, так что производная суммы по нему — это производная его собственного слагаемого: $2\cos a_i$. Константа 1 следа не оставляет. `detach()` в коде означает: только числа, без записи вычислений.
 # %%
 a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
 d = 2 * torch.sin(a) + 1
@@ -201,17 +205,17 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. `detach()` in the plot stands for: the numbers, without the record. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`. Lesson 01 has more on it.
+# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`. Lesson 01 has more on it.
 #
 # ## Derivative of what, by what?
 #
-# `backward()` is called on *one* tensor, the root. Every `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read it; do not run it yet.
-# %% [markdown] tags=["ru"] of="a65f6fee"
-# Там, где у `d` вершина, `a.grad` равен 0; там, где `d` убывает, `a.grad` отрицателен. `detach()` в коде графика означает: только числа, без записи вычислений. Matplotlib превращает тензоры в массивы NumPy, а для тензора с `requires_grad=True` torch этого не разрешает. Подробнее об этом в уроке 01.
+# `backward()` is called on *one* tensor, the root. What it adds to a `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="8b9b3c28"
+# Там, где у `d` максимум, `a.grad` равен 0; там, где `d` убывает, `a.grad` отрицателен. Matplotlib превращает тензоры в массивы NumPy, а для тензора с `requires_grad=True` torch этого не разрешает. Подробнее об этом в уроке 01.
 #
 # ## Производная чего и по чему?
 #
-# `backward()` вызывают у *одного* тензора, у корня. Каждый `.grad` — это производная именно этого корня. В следующей функции `retain_grad()` просит torch сохранить и градиент вычисленного тензора. Прочтите её, но пока не выполняйте.
+# `backward()` вызывают у *одного* тензора, у корня. В каждый `.grad` он добавляет производную именно этого корня. В следующей функции `retain_grad()` просит torch сохранить градиент и у промежуточного тензора. Прочтите функцию, но пока не вызывайте её.
 # %%
 def chain():
     x = torch.ones(2, 2, requires_grad=True)
@@ -260,19 +264,19 @@ check("predict_chain")
 # %% tags=["fact"]
 assert predict_chain == chain()
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 chain()
 # %% [markdown] tags=["en"]
-# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one line; the chain rule multiplies such numbers, but `.grad` never holds a single one of them.
+# `z.grad` is 1/4 because the mean divides by the number of entries, `z.numel()`, and not by `z.shape[0]`, which is 2. `y.grad` is $6y/4 = 4.5$, and `x.grad` is the same, since $y = x + 2$ moves as much as $x$ does. Published notes write "dz/dy = 6y" beside `z.grad`. That is the derivative of one line. The chain rule multiplies such numbers from the root down, and `.grad` holds the product.
 #
-# Two more from the same notes, to try by hand, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
-# %% [markdown] tags=["ru"] of="6a82d924"
-# `z.grad` равен 1/4, потому что среднее делит на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть на 2. `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В опубликованных заметках рядом с `z.grad` написано «dz/dy = 6y». Это производная одной строки; цепное правило перемножает такие числа, но в `.grad` никогда не лежит одно из них.
+# Two more from the same notes, worked out, both with $x = 1$ in every entry: the mean of $2y^3$ with $y = x + 2$ over four entries gives $6y^2/4 = 13.5$, and the mean of $8y^2$ with $y = 4x + 2$ over nine entries gives $16y \cdot 4/9 = 42.67$.
+# %% [markdown] tags=["ru"] of="8a50471d"
+# `z.grad` равен 1/4, потому что среднее делит на число элементов, `z.numel()`, а не на `z.shape[0]`, то есть на 2. `y.grad` равен $6y/4 = 4.5$, и `x.grad` такой же: $y = x + 2$ меняется ровно на столько же, на сколько $x$. В опубликованных заметках рядом с `z.grad` написано «dz/dy = 6y». Это производная одной строки. Цепное правило перемножает такие числа, начиная от корня, и в `.grad` лежит произведение.
 #
-# Ещё два примера из тех же заметок, чтобы посчитать вручную; в обоих каждый элемент $x = 1$. Среднее от $2y^3$ при $y = x + 2$ по четырём элементам даёт $6y^2/4 = 13.5$, а среднее от $8y^2$ при $y = 4x + 2$ по девяти элементам даёт $16y \cdot 4/9 = 42.67$.
+# Ещё два разобранных примера из тех же заметок; в обоих каждый элемент $x = 1$. Среднее от $2y^3$ при $y = x + 2$ по четырём элементам даёт $6y^2/4 = 13.5$, а среднее от $8y^2$ при $y = 4x + 2$ по девяти элементам даёт $16y \cdot 4/9 = 42.67$.
 # %% tags=["fact"]
 ones = torch.ones(2, 2, requires_grad=True)
 (2 * (ones + 2) ** 3).mean().backward()
@@ -287,11 +291,11 @@ assert torch.ones(2, 2).shape[0] == 2 and torch.ones(2, 2).numel() == 4
 # %% [markdown] tags=["en"]
 # ## A network of one layer
 #
-# Five inputs, three outputs, 15 weights and 3 biases. The loss is binary cross-entropy, taken from the raw outputs `z`: it is small when `z` is far on the right side of 0. One call of `backward()` fills the gradients of all 18 parameters.
-# %% [markdown] tags=["ru"] of="1a7ff76d"
+# Five inputs, three outputs, 15 weights and 3 biases. The loss is binary cross-entropy, taken from the raw outputs `z`: it is small when `z` is far from 0 on the correct side, below 0 for the label 0 and above 0 for the label 1. One call of `backward()` fills the gradients of all 18 parameters.
+# %% [markdown] tags=["ru"] of="aa5d792f"
 # ## Сеть из одного слоя
 #
-# Пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия по «сырым» выходам `z`: она мала, когда `z` далеко от 0 в нужную сторону. Один вызов `backward()` заполняет градиенты всех 18 параметров.
+# Пять входов, три выхода, 15 весов и 3 смещения. Функция потерь — бинарная перекрёстная энтропия по «сырым» выходам `z`: она мала, когда `z` далеко от 0 с нужной стороны: ниже 0 для метки 0 и выше 0 для метки 1. Один вызов `backward()` заполняет градиенты всех 18 параметров.
 # %%
 torch.manual_seed(0)
 x = torch.ones(5)
@@ -316,23 +320,23 @@ assert (b.grad > 0).all()
 
 
 # %% [markdown] tags=["en"]
-# `b.grad` is $(\sigma(z) - y)/3$, and every row of `w.grad` equals it because every input is 1. All these derivatives are positive: move any of the 18 parameters up a little, and the loss grows. `x` and `y` were made without `requires_grad=True`, so their `.grad` stays `None`.
+# `b.grad` is $(\sigma(z) - y)/3$, where $\sigma$ is the sigmoid, and every row of `w.grad` equals it because every input is 1. All these derivatives are positive: move any of the 18 parameters up a little, and the loss grows. `x` and `y` were made without `requires_grad=True`, so their `.grad` stays `None`.
 #
-# Descent moves every parameter against its derivative, by the *learning rate* times the derivative. The step is not part of the loss, so it is done under `torch.no_grad()`, where torch does not record. And since the next `backward()` adds to what is in `.grad`, the gradients are cleared after the step.
+# Descent moves every parameter against its derivative, by the *learning rate* times the derivative. The step is not part of the loss, so it is done under `torch.no_grad()`, where torch does not record. It must change the tensor itself, *in place*: `w -= ...` does, while `w = w - ...` makes a new tensor and moves the name `w` to it. And since the next `backward()` adds to what is in `.grad`, the gradients are cleared after the step (or before the next `backward()`).
 #
 # ### Exercise `descend`: one step of descent
 # *complete · ●●○ · 7 minutes · 5 points*
 #
-# `w` of shape $(n, m)$ and `b` of shape $(m,)$ have `requires_grad=True`, and their `.grad` is `None`. `x` has shape $(n,)$, `y` has shape $(m,)$, `lr` is a float. Compute the loss `bce(x @ w + b, y)` and take one step: afterwards `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient, and both `.grad` are `None` or zero. Return the loss before the step as a number.
-# %% [markdown] tags=["ru"] of="c61fba55"
-# `b.grad` равен $(\sigma(z) - y)/3$, и каждая строка `w.grad` ему равна, потому что все входы — единицы. Все эти производные положительны: увеличьте немного любой из 18 параметров, и функция потерь вырастет. `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся `None`.
+# `w` of shape $(n, m)$ and `b` of shape $(m,)$ have `requires_grad=True`, and their `.grad` is `None`. `x` has shape $(n,)$, `y` has shape $(m,)$, `lr` is a `float`. Compute the loss `bce(x @ w + b, y)` and take one step: afterwards `w` and `b` themselves, changed in place, hold their values minus `lr` times the gradient, they still have `requires_grad=True`, and both `.grad` are `None` or zero. Return the loss before the step, as a `float` or as a tensor of one number.
+# %% [markdown] tags=["ru"] of="49c3558c"
+# `b.grad` равен $(\sigma(z) - y)/3$, где $\sigma$ — сигмоида, и каждая строка `w.grad` ему равна, потому что все входы — единицы. Все эти производные положительны: увеличьте немного любой из 18 параметров, и функция потерь вырастет. `x` и `y` созданы без `requires_grad=True`, поэтому их `.grad` остаётся `None`.
 #
-# Спуск сдвигает каждый параметр против его производной на величину «*скорость обучения* на производную». Сам шаг в функцию потерь не входит, поэтому его делают под `torch.no_grad()`, где torch не ведёт запись. А поскольку следующий `backward()` прибавит к тому, что лежит в `.grad`, после шага градиенты обнуляют.
+# Спуск сдвигает каждый параметр против его производной, на произведение *скорости обучения* и производной. Сам шаг в функцию потерь не входит, поэтому его делают под `torch.no_grad()`, где torch не ведёт запись. Изменить нужно сам тензор, *на месте*: так делает `w -= ...`, а `w = w - ...` создаёт новый тензор и переносит на него имя `w`. И поскольку следующий `backward()` прибавит к тому, что лежит в `.grad`, после шага (или перед следующим `backward()`) градиенты обнуляют.
 #
 # ### Упражнение `descend`: один шаг спуска
 # *дописать · ●●○ · 7 минут · 5 баллов*
 #
-# У `w` формы $(n, m)$ и `b` формы $(m,)$ стоит `requires_grad=True`, их `.grad` равен `None`. `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число Python. Вычислите функцию потерь `bce(x @ w + b, y)` и сделайте один шаг: после него сами `w` и `b`, изменённые на месте, равны прежним значениям минус `lr`, умноженное на градиент, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага, число.
+# У `w` формы $(n, m)$ и `b` формы $(m,)$ стоит `requires_grad=True`, их `.grad` равен `None`. `x` имеет форму $(n,)$, `y` — форму $(m,)$, `lr` — число типа `float`. Вычислите функцию потерь `bce(x @ w + b, y)` и сделайте один шаг: после него сами `w` и `b`, изменённые на месте, равны прежним значениям минус `lr`, умноженное на градиент, у них по-прежнему `requires_grad=True`, а оба `.grad` равны `None` или нулю. Верните значение функции потерь до шага: `float` или тензор из одного числа.
 # %% answer="descend"
 def descend(w, b, x, y, lr):
     """One step of gradient descent on `w` and `b`, in place; the loss before it."""
@@ -425,23 +429,23 @@ for lr in (1e-5, 1e-6):
 # %% tags=["fact"]
 too_fast, slow = six_losses(1e-5), six_losses(1e-6)
 assert too_fast[0] < too_fast[1] < too_fast[2] < too_fast[3] and not math.isfinite(too_fast[5])
-assert all(later < earlier for earlier, later in zip(slow, slow[1:]))
+assert sorted(slow, reverse=True) == slow
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
-# * `root.backward()` puts into `t.grad` the derivative of the *root* by `t`, and not that of one line.
+# * `root.backward()` adds to `t.grad` the derivative of the *root* by `t`, and not that of one line.
 # * A central difference checks it without trusting any rule.
 # * A step: loss, `backward()`, change the parameters in place under `torch.no_grad()`, clear `.grad`.
 #
 # To hand in, save the notebook and call `ready()`: it runs the saved file from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="17cd5a24"
+# %% [markdown] tags=["ru"] of="4803afc6"
 # ## Что стоит запомнить
 #
-# * `root.backward()` кладёт в `t.grad` производную *корня* по `t`, а не производную одной строки.
+# * `root.backward()` прибавляет к `t.grad` производную *корня* по `t`, а не производную одной строки.
 # * Центральная разность проверяет её, не полагаясь ни на какие правила.
 # * Шаг: функция потерь, `backward()`, изменение параметров на месте под `torch.no_grad()`, очистка `.grad`.
 #
-# Чтобы сдать работу, сохраните тетрадь и вызовите `ready()`: он выполнит сохранённый файл сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# Чтобы сдать работу, сохраните тетрадь и вызовите `ready()`: эта функция выполнит сохранённый файл сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
 from autograder import progress
 

@@ -103,9 +103,9 @@ assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 
 #
 # Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист.
 # %% [markdown] tags=["en"]
-# Now the cases in which people disagree. Read the function; do not run it yet.
-# %% [markdown] tags=["ru"] of="87a51d4e"
-# Теперь случаи, о которых спорят. Прочтите функцию, но пока не выполняйте.
+# Now the cases in which people disagree. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="57d6f05d"
+# Теперь случаи, о которых спорят. Прочтите функцию, но пока не вызывайте её.
 # %%
 def leaf_table():
     def flags(tensor):
@@ -180,9 +180,9 @@ check("predict_leaf")
 # %% tags=["fact"]
 assert predict_leaf == leaf_table()
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 leaf_table()
 # %% [markdown] tags=["en"]
@@ -258,13 +258,13 @@ assert torch.tensor([1, 2]).dtype == torch.int64
 #
 # `backward()` computes the derivative of the tensor it is called on with respect to everything on the way. It keeps only some of them. Reading `.grad` of a result gives `None` and a warning that begins “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; the helper below silences it, since a notebook's warnings get in the way here.
 #
-# Read the second function; do not run it yet. Autograd complains with a `RuntimeError`, an optimizer with a `ValueError`.
-# %% [markdown] tags=["ru"] of="543c1cb0"
+# Read the second function; do not call it yet. Autograd complains with a `RuntimeError`, an optimizer with a `ValueError`.
+# %% [markdown] tags=["ru"] of="ff92e938"
 # ## Кто получит градиент
 #
 # `backward()` вычисляет производную тензора, у которого он вызван, по всему, что встретится на пути. Сохраняет он лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается словами “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; функция ниже его подавляет, чтобы оно не мешало читать вывод.
 #
-# Прочтите вторую функцию, но пока не выполняйте. Autograd сообщает об ошибке через `RuntimeError`, оптимизатор — через `ValueError`.
+# Прочтите вторую функцию, но пока не вызывайте её. Autograd сообщает об ошибке через `RuntimeError`, оптимизатор — через `ValueError`.
 # %%
 def grad_of(tensor):
     """What `tensor.grad` holds, without the warning that torch gives for a non-leaf."""
@@ -352,9 +352,9 @@ with warnings.catch_warnings(record=True) as warned:
     assert (w * 2).grad is None
 assert str(warned[0].message).startswith("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed")
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 who_gets_grad()
 # %% tags=["picture"]
@@ -970,11 +970,11 @@ check("snapshot")
 # %% [markdown] tags=["en"]
 # ## The bridge to NumPy
 #
-# A common explanation says that a tensor is an array with a graph inside, and that one *must* call `detach()` before `numpy()`. The graph is not inside: a tensor points to it. And `detach()` is needed only where the array would hide a history that is being recorded. What else crosses the bridge? Read; do not run it yet.
-# %% [markdown] tags=["ru"] of="129a717f"
+# A common explanation says that a tensor is an array with a graph inside, and that one *must* call `detach()` before `numpy()`. The graph is not inside: a tensor points to it. And `detach()` is needed only where the array would hide a history that is being recorded. What else crosses the bridge? Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="08a495c9"
 # ## Мост в NumPy
 #
-# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. Граф не внутри: тензор на него указывает. И `detach()` нужен лишь там, где массив скрыл бы историю, которая сейчас записывается. Что ещё переходит по мосту? Прочтите, но пока не выполняйте.
+# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. Граф не внутри: тензор на него указывает. И `detach()` нужен лишь там, где массив скрыл бы историю, которая сейчас записывается. Что ещё переходит по мосту? Прочтите функцию, но пока не вызывайте её.
 # %%
 def numpy_bridge():
     import numpy
@@ -1057,9 +1057,9 @@ with contextlib.redirect_stdout(io.StringIO()):
 x_t, y_np = torch.rand(3, 4), numpy.ones((4, 2), dtype=numpy.float32)
 assert numpy.allclose(numpy.dot(x_t.numpy(), y_np), (x_t @ torch.from_numpy(y_np)).numpy())  # no `no_grad()` needed
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 numpy_bridge()
 

@@ -457,13 +457,13 @@ assert x.grad.item() == 34
 #
 # ## Backward, once more
 #
-# "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each. Read it; do not run it yet.
-# %% [markdown] tags=["ru"] of="223c2944"
+# "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="8f39db53"
 # То же делает и движок autograd, только на C++ и с потоками выполнения: узлы в топологическом порядке, по одному вызову, суммы там, где пути сходятся. Кроме того, он суммирует градиент до формы входа, который был транслирован, вызывает хуки и освобождает сохранённое узлом, как только узел отработал. Об этом последнем и пойдёт речь.
 #
 # ## Обратный проход ещё раз
 #
-# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, по каждому — два прохода. Прочтите, но пока не выполняйте.
+# «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, по каждому — два прохода. Прочтите функцию, но пока не вызывайте её.
 # %%
 def outcome(action):
     """None when `action()` runs, the name of the error when it raises."""
@@ -532,9 +532,9 @@ check("predict_second_backward")
 # %% tags=["fact"]
 assert predict_second_backward == second_backward()
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 second_backward()
 # %% [markdown] tags=["en"]

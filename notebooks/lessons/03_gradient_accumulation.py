@@ -42,13 +42,13 @@ from torch.nn.functional import cross_entropy, mse_loss
 #
 # One weight $w = 1$, one sample $x$, the target $2x$, the loss $(2x - wx)^2$. Its derivative with respect to $w$ is $-2x^2(2 - w)$: for $x = 4$ that is $-32$, for $x = 2$ it is $-8$.
 #
-# What happens when `backward()` runs for both, one after the other, and nothing is done in between? The function below does it. Read it; do not run it yet.
-# %% [markdown] tags=["ru"] of="526a0b1b"
+# What happens when `backward()` runs for both, one after the other, and nothing is done in between? The function below does it. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="0696dfeb"
 # ## `backward()` прибавляет к `.grad`
 #
 # Один вес $w = 1$, один пример $x$, правильный ответ $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
 #
-# Что будет, если вызвать `backward()` для обоих примеров подряд и ничего не делать в промежутке? Функция ниже именно так и поступает. Прочтите её, но пока не выполняйте.
+# Что будет, если вызвать `backward()` для обоих примеров подряд и ничего не делать в промежутке? Функция ниже именно так и поступает. Прочтите её, но пока не вызывайте её.
 # %%
 def two_backward_passes():
     seen = {}
@@ -103,9 +103,9 @@ check("predict_accumulation")
 # %% tags=["fact"]
 assert predict_accumulation == two_backward_passes()
 # %% [markdown] tags=["en"]
-# Now run it.
-# %% [markdown] tags=["ru"] of="69b7d209"
-# А теперь выполните её.
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
 # %%
 two_backward_passes()
 
