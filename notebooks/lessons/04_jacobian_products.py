@@ -1,0 +1,1389 @@
+# %% [markdown] tags=["en"] reading=22
+# # Jacobian products
+#
+# A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` computes none of them one by one. It computes one product of that matrix with a vector, at about the price of one more forward pass. Which vector, which side, and what if you need another product?
+#
+# After this lesson you can:
+#
+# * say which shape `v` has in `backward(v)`, and what comes back;
+# * get $v^TJ$, $Jv$, rows, columns and $Hv$ without building a matrix, and count what it cost;
+# * tell the two products apart on a matrix where they look alike;
+# * check a derivative numerically, with the right step, and name what such a check does not see.
+#
+# You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
+# %% [markdown] tags=["ru"] of="340b6e10"
+# # Произведения с матрицей Якоби
+#
+# У функции с 1000 входов и 1000 выходов миллион частных производных. `backward()` не вычисляет их по одной. Он вычисляет одно произведение этой матрицы на вектор, примерно по цене ещё одного прямого прохода. Какой это вектор, с какой стороны он стоит и что делать, если нужно другое произведение?
+#
+# После урока вы сможете:
+#
+# * сказать, какой формы `v` в `backward(v)` и что вернётся;
+# * получать $v^TJ$, $Jv$, строки, столбцы и $Hv$, не строя матрицу, и подсчитать, чего это стоило;
+# * отличить два произведения на матрице, где они похожи;
+# * проверить производную численно, с верным шагом, и назвать то, чего такая проверка не видит.
+#
+# Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("jacobian_products", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("jacobian_products", language="ru")
+# %%
+import torch
+from torch.autograd import forward_ad, functional, gradcheck
+
+# %% tags=["fact"]
+from torch.utils.flop_counter import FlopCounterMode
+
+layers = torch.ones(64, 64), torch.ones(64, 64)
+column = torch.ones(64, 1, requires_grad=True)
+with FlopCounterMode(display=False) as forward_flops:
+    (layers[1] @ (layers[0] @ column).tanh()).tanh()
+with FlopCounterMode(display=False) as both_flops:
+    torch.autograd.grad((layers[1] @ (layers[0] @ column).tanh()).tanh().sum(), column)
+assert both_flops.get_total_flops() == 2 * forward_flops.get_total_flops()
+
+
+# %% [markdown] tags=["en"]
+# ## `v` has the output's shape
+#
+# Let $y = Wx$ with three inputs and two outputs. The *Jacobian matrix* $J$ of a function has a row for each output and a column for each input: $J_{ij}$ is the partial derivative of $y_i$ with respect to $x_j$. Here $J$ is $W$ itself, of shape (2, 3). Notes that draw it as n by n show a special case: it is square only when there are as many outputs as inputs.
+#
+# `y.backward(v)` puts the *vector-Jacobian product* $v^TJ$ into `x.grad`: the rows of $J$, each times its entry of $v$, added up. It is the gradient of the number $v_1y_1 + v_2y_2$. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="5bf278e2"
+# ## У `v` форма выхода
+#
+# Пусть $y = Wx$, входов три, выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя строго это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама $W$, её форма (2, 3). Конспекты, в которых она нарисована как n на n, показывают частный случай: она квадратна, только когда выходов столько же, сколько входов.
+#
+# `y.backward(v)` кладёт в `x.grad` *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: строки $J$, каждая умножена на свой элемент $v$, сложены. Это градиент числа $v_1y_1 + v_2y_2$. Прочтите функцию, но пока не вызывайте её.
+# %%
+W = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
+A = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def left_in_grad(f, x, v=None):
+    """What `f(x).backward(v)` leaves in `x.grad`, or the name of the error it raises."""
+    x = x.clone().requires_grad_()
+    try:
+        f(x).backward(v)
+    except RuntimeError as error:
+        return type(error).__name__
+    return x.grad.tolist()
+
+
+def y(x):  # (3,) -> (2,)
+    return W @ x
+
+
+def one(x):  # (3,) -> (1,)
+    return 2 * x.sum(dim=0, keepdim=True)
+
+
+def which_v():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    return {
+        "y, v = ones(2)": left_in_grad(y, x, torch.ones(2)),
+        "y, v = ones(3)": left_in_grad(y, x, torch.ones(3)),
+        "y, v = [1, 0]": left_in_grad(y, x, torch.tensor([1.0, 0.0])),
+        "y, no v": left_in_grad(y, x),
+        "A x, v = [1, 10]": left_in_grad(lambda x: A @ x, torch.ones(2), torch.tensor([1.0, 10.0])),
+        "shape (1,), no v": left_in_grad(one, x),
+        "shape (1,), v = tensor(1.)": left_in_grad(one, x, torch.tensor(1.0)),
+        "float64 y, float32 v": left_in_grad(lambda x: y(x).double(), x, torch.ones(2)),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_vjp`: which v, and what comes back
+# *predict · ●○○ · 7 minutes · 1 point*
+#
+# Put what `which_v()` returns in place of each `...`: a list of numbers such as `[1.0, 2.0]`, or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="2211203c"
+# ### Упражнение `predict_vjp`: какой v и что вернётся
+# *предсказать · ●○○ · 7 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `which_v()`: список чисел, например `[1.0, 2.0]`, или `"RuntimeError"`.
+# %% answer="predict_vjp"
+predict_vjp = {
+    "y, v = ones(2)": [1.0, 1.0, 3.0],
+    "y, v = ones(3)": "RuntimeError",
+    "y, v = [1, 0]": [1.0, 0.0, 2.0],
+    "y, no v": "RuntimeError",
+    "A x, v = [1, 10]": [31.0, 42.0],
+    "shape (1,), no v": [2.0, 2.0, 2.0],
+    "shape (1,), v = tensor(1.)": "RuntimeError",
+    "float64 y, float32 v": [1.0, 1.0, 3.0],
+}
+# %% given="predict_vjp"
+predict_vjp = {
+    "y, v = ones(2)": ...,
+    "y, v = ones(3)": ...,
+    "y, v = [1, 0]": ...,
+    "y, no v": ...,
+    "A x, v = [1, 10]": ...,
+    "shape (1,), no v": ...,
+    "shape (1,), v = tensor(1.)": ...,
+    "float64 y, float32 v": ...,
+}
+# %% check="predict_vjp"
+from autograder import check
+
+check("predict_vjp")
+# %% tags=["fact"]
+assert predict_vjp == which_v()
+# %% [markdown] tags=["en"]
+# Now call it.
+# %% [markdown] tags=["ru"] of="0cc3540a"
+# А теперь вызовите её.
+# %%
+which_v()
+
+
+# %% [markdown] tags=["en"]
+# Four sentences from published notebooks, and what the table says about them:
+#
+# * "You can only call `backward()` on a scalar." No: on an output of any shape, if you say with `v` how its entries count. What fails is a missing `v` for more than one element.
+# * "`v` has the size of the tensor with respect to which we differentiate." No: `v` has the shape of the output.
+# * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions. For shape (1,) the call without an argument works, the other one raises.
+# * "The gradient of the vector $y$ with respect to $x$ is the Jacobian product." The derivative is the matrix $J$. The product $v^TJ$ is what `backward` computes instead of it.
+#
+# And the last one, for `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nobody would have raised an error. Here are the texts of the two errors.
+# %% [markdown] tags=["ru"] of="7e3f5b83"
+# Четыре фразы из опубликованных тетрадей и то, что о них говорит таблица:
+#
+# * «`backward()` можно вызвать только для скаляра». Нет: для выхода любой формы, если с помощью `v` сказать, с какими весами входят его элементы. Ошибка возникает, когда элементов больше одного, а `v` нет.
+# * «Размер `v` такой же, как у тензора, по которому дифференцируют». Нет: форма `v` — это форма выхода.
+# * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Только для выхода без измерений. Для формы (1,) вызов без аргумента работает, а второй вызывает ошибку.
+# * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
+#
+# И последнее, про `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и никакой ошибки не было бы. Вот тексты двух ошибок.
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+for v in (None, torch.ones(3)):
+    try:
+        y(x).backward(v)
+    except RuntimeError as error:
+        print(error)
+# %% tags=["fact"]
+assert (A @ torch.tensor([1.0, 10.0])).tolist() == [21.0, 43.0]
+assert (torch.tensor([1.0, 10.0]) @ A).tolist() == [31.0, 42.0]
+
+
+def said(v):
+    try:
+        y(x).backward(v)
+    except RuntimeError as error:
+        return str(error)
+
+
+assert said(None) == "grad can be implicitly created only for scalar outputs"
+assert said(torch.ones(3)).startswith("Mismatch in shape: grad_output[0] has a shape of torch.Size([3])")
+assert said(torch.ones(2, 1)).startswith("Mismatch in shape")
+number = torch.ones((), requires_grad=True)
+(2 * number).backward(torch.tensor(1.0))
+assert number.grad == 2
+# %% [markdown] tags=["en"]
+# A picture of both products for a matrix of shape (4, 6). From the left, $v$ weighs rows; here it picks one. From the right it weighs columns; here it mixes two. `backward` is the left half.
+# %% [markdown] tags=["ru"] of="84a2ac83"
+# Оба произведения для матрицы формы (4, 6). Слева $v$ взвешивает строки; здесь он выбирает одну. Справа он взвешивает столбцы; здесь он смешивает два. `backward` — это левая половина.
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+matrix = torch.linspace(0, 9, 24).reshape(4, 6).sin()
+left, right = torch.tensor([0.0, 0.0, 1.0, 0.0]), torch.tensor([0.0, 0.7, 0.0, 0.0, 0.7, 0.0])
+layout = [[".", ".", "right", "."], ["left", "J", "J again", "J v"], [".", "v^T J", ".", "."]]
+sizes = {"width_ratios": [1, 6, 6, 1], "height_ratios": [1, 4, 1]}
+_, axes = plt.subplot_mosaic(layout, figsize=(10, 4.2), gridspec_kw=sizes)
+shown = {"left": left[:, None], "J": matrix, "v^T J": (left @ matrix)[None]}
+shown |= {"right": right[None], "J again": matrix, "J v": (matrix @ right)[:, None]}
+for name, numbers in shown.items():
+    axes[name].imshow(numbers, cmap="RdBu", vmin=-1.5, vmax=1.5, aspect="auto")
+    axes[name].set(title={"left": "v", "right": "v", "J again": "J"}.get(name, name), xticks=[], yticks=[])
+axes["J"].add_patch(plt.Rectangle((-0.5, 1.5), 6, 1, fill=False, linewidth=3))
+for j in (1, 4):
+    axes["J again"].add_patch(plt.Rectangle((j - 0.5, -0.5), 1, 4, fill=False, linewidth=3))
+plt.tight_layout()
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# ## An example that hides two mistakes
+#
+# The sentence about the size of `v` comes with this code:
+#
+# ```python
+# inp = torch.eye(5, requires_grad=True)
+# out = (inp + 1).pow(2)
+# out.backward(torch.ones_like(inp), retain_graph=True)
+# print(f"First call\n{inp.grad}")
+# out.backward(torch.ones_like(inp), retain_graph=True)
+# print(f"\nSecond call\n{inp.grad}")
+# ```
+#
+# It runs, because `inp` and `out` have the same shape. The second call shows 8 and 4 where the first shows 4 and 2. The arguments were the same; `.grad` has added up. And the function works on each entry alone, so its Jacobian is diagonal: $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
+# %% [markdown] tags=["ru"] of="99d2bddc"
+# ## Пример, который скрывает две ошибки
+#
+# К фразе о размере `v` приложен такой код:
+#
+# ```python
+# inp = torch.eye(5, requires_grad=True)
+# out = (inp + 1).pow(2)
+# out.backward(torch.ones_like(inp), retain_graph=True)
+# print(f"First call\n{inp.grad}")
+# out.backward(torch.ones_like(inp), retain_graph=True)
+# print(f"\nSecond call\n{inp.grad}")
+# ```
+#
+# Он работает, потому что у `inp` и `out` одна форма. Второй вызов показывает 8 и 4 там, где первый — 4 и 2. Аргументы были одинаковы; это накопился `.grad`. К тому же функция действует на каждый элемент отдельно, и её матрица Якоби диагональна: элементы $v^TJ$ и $Jv$ одни и те же. Ничто в этом примере не отличило бы верную фразу от неверной.
+# %% tags=["fact"]
+eye = torch.eye(5, requires_grad=True)
+squares = (eye + 1).pow(2)
+squares.backward(torch.ones_like(eye), retain_graph=True)
+assert eye.grad[0, 0] == 4 and eye.grad[0, 1] == 2
+squares.backward(torch.ones_like(eye), retain_graph=True)
+assert eye.grad[0, 0] == 8 and eye.grad[0, 1] == 4
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_two_products`: two products of one graph
+# *find the bug · ●●○ · 8 minutes · 3 points*
+#
+# Here is that code as a function. Mend it: it should return a pair of tensors of the shape of `inp`, first the product $v^TJ$ with a `v` of ones, then the one with the given `v`.
+#
+# `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same.
+# %% [markdown] tags=["ru"] of="2045546f"
+# ### Упражнение `fix_two_products`: два произведения по одному графу
+# *найти ошибку · ●●○ · 8 минут · 3 балла*
+#
+# Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров формы `inp` — сначала произведение $v^TJ$, где `v` из единиц, затем произведение с данным `v`.
+#
+# `f` принимает и возвращает тензор, и форма выхода может отличаться от формы `inp`; у `v` форма выхода. `inp` — листовой тензор, для которого отслеживаются вычисления. В его `.grad` может лежать что-то прежнее или `None`: после вызова там должно лежать то же самое.
+# %% answer="fix_two_products"
+def fix_two_products(f, inp, v):
+    out = f(inp)
+    (first,) = torch.autograd.grad(out, inp, torch.ones_like(out), retain_graph=True)
+    (second,) = torch.autograd.grad(out, inp, v)
+    return first, second
+
+
+# %% given="fix_two_products"
+def fix_two_products(f, inp, v):
+    out = f(inp)
+    out.backward(torch.ones_like(inp), retain_graph=True)
+    first = inp.grad
+    out.backward(v, retain_graph=True)
+    second = inp.grad
+    return first, second
+
+
+# %% alternative="fix_two_products"
+def fix_two_products(f, inp, v):
+    old, inp.grad = inp.grad, None
+    out = f(inp)
+    out.backward(torch.ones_like(out), retain_graph=True)
+    first, inp.grad = inp.grad, None
+    out.backward(v)
+    second, inp.grad = inp.grad, old
+    return first, second
+
+
+# %% alternative="fix_two_products"
+def fix_two_products(f, inp, v):
+    out, product = torch.func.vjp(f, inp)
+    return [product(u)[0] for u in (torch.ones_like(out), v)]
+
+
+# %% alternative="fix_two_products"
+def fix_two_products(f, inp, v):
+    return torch.autograd.grad(f(inp).sum(), inp)[0], torch.autograd.grad((v * f(inp)).sum(), inp)[0]
+
+
+# %% check="fix_two_products"
+from autograder import check
+
+check("fix_two_products")
+
+
+# %% [markdown] tags=["en"]
+# `torch.autograd.grad(out, inp, v)` returns $v^TJ$ and leaves `.grad` alone. It returns a tuple, one entry for each input, hence the comma in `(first,) =`. For products it is the better tool; `backward` is for training.
+#
+# ## The whole matrix
+#
+# If you do want $J$: one product for each unit vector gives it row by row. `functional.jacobian` does exactly that. A notebook shows it on a function of two arguments:
+# %% [markdown] tags=["ru"] of="a18afeee"
+# `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не трогает `.grad`. Возвращается кортеж, по элементу на каждый вход, отсюда запятая в `(first,) =`. Для произведений это более удобный инструмент; `backward` нужен для обучения.
+#
+# ## Матрица целиком
+#
+# Если нужна сама $J$, её строки дают произведения с единичными векторами, по одному на строку. `functional.jacobian` именно так и поступает. В одной тетради его показывают на функции двух аргументов:
+# %%
+def exp_adder(x, y):
+    return 2 * x.exp() + 3 * y
+
+
+inputs = torch.tensor([0.7074, 0.9178, 0.3003]), torch.tensor([0.9081, 0.2903, 0.7643])
+functional.jacobian(exp_adder, inputs)
+
+
+# %% [markdown] tags=["en"]
+# Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the one entry of each argument beside it. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
+# %% [markdown] tags=["ru"] of="236ec436"
+# Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. `torch.func.jacrev(exp_adder)` вернула бы только первую матрицу: она дифференцирует по аргументу 0, если в `argnums` не сказано иначе.
+# %% tags=["fact"]
+by_x, by_y = functional.jacobian(exp_adder, inputs)
+assert torch.allclose(by_x, torch.diag(2 * inputs[0].exp())) and torch.equal(by_y, 3 * torch.eye(3))
+assert torch.allclose(torch.func.jacrev(exp_adder)(*inputs), by_x)
+assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `jacobian_rows`: the Jacobian, row by row
+# *complete · ●○○ · 10 minutes · 3 points*
+#
+# `y`, of shape (m,), was computed from the leaf `x`, of shape (n,); the function itself is not given to you. Return the Jacobian matrix: a tensor of shape (m, n) whose row i is the gradient of `y[i]`. Leave `x.grad` as it was, whether something is in it or `None`.
+# %% [markdown] tags=["ru"] of="ef517bb0"
+# ### Упражнение `jacobian_rows`: матрица Якоби по строкам
+# *дописать · ●○○ · 10 минут · 3 балла*
+#
+# `y` формы (m,) вычислен по листовому тензору `x` формы (n,); самой функции у вас нет. Верните матрицу Якоби: тензор формы (m, n), в котором строка i — градиент `y[i]`. Оставьте `x.grad` таким, каким он был, лежит ли там что-то или `None`.
+# %% answer="jacobian_rows"
+def jacobian_rows(y, x):
+    """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
+    ### BEGIN SOLUTION
+    rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
+    return torch.stack(rows)
+    ### END SOLUTION
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    J = torch.zeros(len(y), len(x), dtype=x.dtype)
+    for i, unit in enumerate(torch.eye(len(y), dtype=y.dtype)):
+        J[i] = torch.autograd.grad(y, x, unit, retain_graph=True)[0]
+    return J
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    (J,) = torch.autograd.grad(y, x, torch.eye(len(y), dtype=y.dtype), is_grads_batched=True)
+    return J
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    old, rows = x.grad, []
+    for i in range(len(y)):
+        x.grad = None
+        y[i].backward(retain_graph=True)
+        rows.append(x.grad)
+    x.grad = old
+    return torch.vstack(rows)
+
+
+# %% alternative="jacobian_rows"
+def jacobian_rows(y, x):
+    # columns: u^T J is linear in u, and its derivative along a unit vector of the inputs is a column of J
+    u = torch.ones_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    columns = [torch.autograd.grad(entry, u, retain_graph=True)[0] for entry in g]
+    return torch.stack(columns, dim=1).detach()
+
+
+# %% check="jacobian_rows"
+from autograder import check
+
+check("jacobian_rows")
+
+
+# %% [markdown] tags=["en"]
+# ## Forward mode: the other product
+#
+# What is the other product, $Jv$, good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. With rows you need all of them before you can multiply: m backward passes.
+#
+# *Forward mode* needs none. It computes with *dual numbers* $a + b\varepsilon$, where $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, and 6 is the derivative of $x^2$ at 3. Each operation carries the value and, beside it, the *tangent*, which starts as $v$ and comes out as $Jv$. One pass through `f`, no graph, no backward.
+# %% [markdown] tags=["ru"] of="11953e05"
+# ## Прямой режим: другое произведение
+#
+# Зачем нужно другое произведение, $Jv$? Оно говорит, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Чтобы получить его по строкам, нужны сначала все строки, то есть m обратных проходов.
+#
+# *Прямому режиму* не нужно ни одного. Он считает в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная $x^2$ в точке 3. Каждая операция проводит значение и рядом с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Один проход через `f`, без графа и без обратного прохода.
+# %%
+x, v = torch.ones(2), torch.tensor([1.0, 10.0])
+
+with forward_ad.dual_level():
+    dual = forward_ad.make_dual(x, v)
+    value, tangent = forward_ad.unpack_dual(A @ dual)
+    print("value:  ", value.tolist())
+    print("tangent:", tangent.tolist())
+    result = A @ dual
+
+print("outside:", forward_ad.unpack_dual(result).tangent)
+# %% tags=["fact"]
+assert value.tolist() == [3.0, 7.0] and tangent.tolist() == [21.0, 43.0]
+assert forward_ad.unpack_dual(result).tangent is None
+with forward_ad.dual_level():
+    dual = forward_ad.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    assert [part.item() for part in forward_ad.unpack_dual(dual**2)] == [9.0, 6.0]
+    with torch.no_grad():
+        assert forward_ad.unpack_dual(dual**2).tangent == 6
+
+
+# %% [markdown] tags=["en"]
+# $[21, 43]$ is $Av$. Two things to note. The tangent lives inside the level: after the `with` it is `None`, so read it before. And `no_grad()` does not switch forward mode off: it is about graphs, and there is none here. `torch.func.jvp(f, (x,), (v,))` wraps the same thing and returns a pair, value and product.
+#
+# There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, so its derivative with respect to $u$ is $J$ again, and a second product with $v$ from the other side gives $Jv$. Any $u$ will do, zeros too:
+# %% [markdown] tags=["ru"] of="f1c77cdd"
+# $[21, 43]$ — это $Av$. Заметьте две вещи. Касательный вектор живёт внутри уровня: после `with` на его месте `None`, поэтому читайте его раньше. И `no_grad()` не выключает прямой режим: он управляет графом, а графа здесь нет. `torch.func.jvp(f, (x,), (v,))` — обёртка вокруг того же; она возвращает пару, значение и произведение.
+#
+# Есть и второй способ — для функций без прямого режима. $u^TJ$ линейно по $u$, поэтому его производная по $u$ — снова $J$, и второе произведение, с $v$ с другой стороны, даёт $Jv$. Подойдёт любой $u$, даже нули:
+# %%
+x = torch.ones(2, requires_grad=True)
+u = torch.zeros(2, requires_grad=True)  # the shape of the output
+(g,) = torch.autograd.grad(A @ x, x, u, create_graph=True)  # u^T J, with a graph: it depends on u
+torch.autograd.grad(g, u, v)
+# %% tags=["fact"]
+assert torch.autograd.grad(torch.autograd.grad(A @ x, x, u, create_graph=True)[0], u, v)[0].tolist() == [21.0, 43.0]
+
+# %% [markdown] tags=["en"]
+# ## What a product costs
+#
+# Costs are counted here, not timed: calls of `f`, backward passes, and the number of elements in the largest new tensor. The function has 64 inputs and 64 outputs, so a matrix has 4096 elements. Which of these build one?
+# %% [markdown] tags=["ru"] of="a5d63da5"
+# ## Сколько стоит произведение
+#
+# Стоимость здесь подсчитывается, а не измеряется по времени: вызовы `f`, обратные проходы и число элементов в самом большом новом тензоре. У функции 64 входа и 64 выхода, так что в матрице 4096 элементов. Какие из способов её строят?
+# %%
+from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
+
+weight = torch.linspace(-1, 1, 64 * 64).reshape(64, 64)
+ways = {
+    "v^T J": {
+        "autograd.grad": lambda f, x, v: torch.autograd.grad(f(x), x, v),
+        "func.vjp": lambda f, x, v: torch.func.vjp(f, x)[1](v),
+    },
+    "J v": {
+        "func.jvp": lambda f, x, v: torch.func.jvp(f, (x,), (v,)),
+        "functional.jvp": lambda f, x, v: functional.jvp(f, x, v),
+        "functional.jacobian @ v": lambda f, x, v: functional.jacobian(f, x) @ v,
+        "jacrev @ v": lambda f, x, v: torch.func.jacrev(f)(x) @ v,
+        "jacfwd @ v": lambda f, x, v: torch.func.jacfwd(f)(x) @ v,
+    },
+}
+
+
+def cost(how, f, x, v):
+    """Calls of f, backward passes, operations, elements of the largest new tensor."""
+    counted = CountedCalls(f)
+    with counting_backward_runs() as runs, counting_ops() as ops:
+        how(counted, x, v)
+    return counted.times, runs.times, ops.times, ops.largest
+
+
+print(f"{'':31} calls  backward  largest")
+for product, hows in ways.items():
+    for name, how in hows.items():
+        x = torch.linspace(0, 1, 64, requires_grad=True)
+        calls, runs, _, largest = cost(how, lambda p: (weight @ p).tanh(), x, torch.ones(64))
+        print(f"{product:6} {name:24} {calls:5} {runs:9} {largest:8}")
+# %% tags=["fact"]
+counts = {
+    name: cost(how, lambda p: (weight @ p).tanh(), torch.linspace(0, 1, 64, requires_grad=True), torch.ones(64))
+    for hows in ways.values()
+    for name, how in hows.items()
+}
+assert [counts[name][:2] for name in ("autograd.grad", "func.vjp")] == [(1, 1), (1, 1)]
+assert counts["func.jvp"][:2] == (1, 0) and counts["functional.jvp"][:2] == (1, 2)
+assert counts["functional.jacobian @ v"][:2] == (1, 64)
+assert counts["jacrev @ v"][:2] == (1, 1) and counts["jacfwd @ v"][:2] == (1, 0)
+assert all(counts[name][3] == 64 for name in ("autograd.grad", "func.vjp", "func.jvp", "functional.jvp"))
+assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacrev @ v", "jacfwd @ v"))
+
+
+# %% [markdown] tags=["en"]
+# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` and `jacfwd` make one pass or none, and still build the matrix: the pass is batched by `vmap`, 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
+#
+# ### Exercise `jvp`: J v without J
+# *design · ●●○ · 14 minutes · 4 points*
+#
+# Return $Jv$ for a function `f` that takes a tensor of shape (n,) and returns one of shape (m,). `x` and `v` have shape (n,) and do not require grad. The product is exact up to rounding. Calls of `f` and backward passes together are at most 3, whatever n and m, and no new tensor has more than four times max(n, m) elements. No level of forward mode stays open: the function can be called again.
+# %% [markdown] tags=["ru"] of="050bb3b2"
+# `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. `jacrev` и `jacfwd` делают один проход или ни одного и всё же строят матрицу: проход собран `vmap` в батч, 64 вектора сразу. Поэтому одного подсчёта мало. Считайте проходы *и* смотрите на самый большой тензор.
+#
+# ### Упражнение `jvp`: J v без J
+# *спроектировать · ●●○ · 14 минут · 4 балла*
+#
+# Верните $Jv$ для функции `f`, которая принимает тензор формы (n,) и возвращает тензор формы (m,). У `x` и `v` форма (n,), вычисления для них не отслеживаются. Произведение точно до округления. Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m, и ни в одном новом тензоре нет больше чем четырежды max(n, m) элементов. Ни один уровень прямого режима не остаётся открытым: функцию можно вызвать снова.
+# %% answer="jvp"
+def jvp(f, x, v):
+    """The product of the Jacobian of `f` at `x` with the direction `v`."""
+    ### BEGIN SOLUTION
+    with forward_ad.dual_level():
+        y = f(forward_ad.make_dual(x, v))
+        return forward_ad.unpack_dual(y).tangent
+    ### END SOLUTION
+
+
+# %% alternative="jvp"
+def jvp(f, x, v):
+    return torch.func.jvp(f, (x,), (v,))[1]
+
+
+# %% alternative="jvp"
+def jvp(f, x, v):
+    x = x.detach().requires_grad_()
+    y = f(x)
+    u = torch.zeros_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    (product,) = torch.autograd.grad(g, u, v)
+    return product
+
+
+# %% alternative="jvp"
+def jvp(f, x, v):
+    return functional.jvp(f, x, v)[1]
+
+
+# %% alternative="jvp"
+def jvp(f, x, v):
+    y, pull = torch.func.vjp(f, x)
+    _, push = torch.func.vjp(pull, torch.ones_like(y))
+    return push((v,))[0]
+
+
+# %% alternative="jvp"
+def jvp(f, x, v):
+    # the derivative of t -> f(x + t v) at t = 0
+    with torch.no_grad():
+        return torch.func.jacfwd(lambda t: f(x + t * v))(torch.zeros((), dtype=x.dtype))
+
+
+# %% check="jvp"
+from autograder import check
+
+check("jvp")
+
+
+# %% [markdown] tags=["en"]
+# ## A product with the Hessian
+#
+# The *Hessian matrix* $H$ of a function with one output holds its second derivatives. It is the Jacobian of the gradient, and symmetric, so both products with it agree. For $f(x) = x_1^2x_2$ at $(1, 2)$:
+#
+# $$g = (4, 1), \quad H = \begin{pmatrix} 4 & 2 \\ 2 & 0 \end{pmatrix}, \quad H \begin{pmatrix} 1 \\ 10 \end{pmatrix} = \begin{pmatrix} 24 \\ 2 \end{pmatrix}$$
+#
+# For a network with a million weights $H$ would have $10^{12}$ entries. A product with it needs none of them: $Hv$ is the gradient of the number $g \cdot v$, as long as $v$ is held fixed.
+# %% [markdown] tags=["ru"] of="95d67232"
+# ## Произведение с матрицей Гессе
+#
+# *Матрица Гессе* $H$ функции с одним выходом состоит из её вторых производных. Это матрица Якоби градиента, и она симметрична, так что оба произведения с ней совпадают. Для $f(x) = x_1^2x_2$ в точке $(1, 2)$:
+#
+# $$g = (4, 1), \quad H = \begin{pmatrix} 4 & 2 \\ 2 & 0 \end{pmatrix}, \quad H \begin{pmatrix} 1 \\ 10 \end{pmatrix} = \begin{pmatrix} 24 \\ 2 \end{pmatrix}$$
+#
+# У сети с миллионом весов в $H$ было бы $10^{12}$ элементов. Для произведения с ней не нужен ни один: $Hv$ — это градиент числа $g \cdot v$, если $v$ считать постоянным.
+# %%
+def f(x):
+    return x[0] ** 2 * x[1]
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+v = torch.tensor([1.0, 10.0])
+for how in ({"retain_graph": True}, {"create_graph": True}):
+    (g,) = torch.autograd.grad(f(x), x, **how)
+    print(how, "-> g =", g.tolist(), "with graph" if g.requires_grad else "without graph")
+
+print("gradient of g @ v:    ", torch.autograd.grad(g @ v, x, retain_graph=True)[0].tolist())
+print("gradient of g.sum():  ", torch.autograd.grad(g.sum(), x, retain_graph=True)[0].tolist())
+print("gradient of g @ g:    ", torch.autograd.grad(g @ g, x)[0].tolist())
+# %% tags=["fact"]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+H = functional.hessian(f, x)
+(g,) = torch.autograd.grad(f(x), x, create_graph=True)
+assert H.tolist() == [[4, 2], [2, 0]] and g.tolist() == [4, 1] and v.tolist() == [1, 10]
+assert torch.equal(torch.func.hessian(f)(x), H)
+assert torch.autograd.grad(g @ v, x, retain_graph=True)[0].tolist() == (H @ v).tolist() == [24, 2]
+assert torch.autograd.grad(g.sum(), x, retain_graph=True)[0].tolist() == H.sum(1).tolist() == [6, 2]
+assert torch.autograd.grad(g @ g, x)[0].tolist() == (2 * H @ g).tolist() == [36, 16]
+(g,) = torch.autograd.grad(f(x), x, retain_graph=True)
+try:
+    torch.autograd.grad(g @ v, x)
+    raise SystemError("no error")
+except RuntimeError as error:
+    assert str(error) == "element 0 of tensors does not require grad and does not have a grad_fn"
+
+
+# %% [markdown] tags=["en"]
+# `retain_graph=True` keeps the graph of `f`; the gradient that comes back has none, and differentiating it raises "element 0 of tensors does not require grad and does not have a grad_fn". `create_graph=True` records the backward pass itself.
+#
+# The last two lines of the output are what goes wrong quietly. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and the product rule counts it twice.
+#
+# Now the costs again, for three sizes. Look for the counts that grow.
+# %% [markdown] tags=["ru"] of="57ca9bd3"
+# `retain_graph=True` сохраняет граф `f`; у полученного градиента своего графа нет, и попытка его дифференцировать вызывает ошибку «element 0 of tensors does not require grad and does not have a grad_fn». `create_graph=True` записывает сам обратный проход.
+#
+# Последние две строки вывода — то, что ломается молча. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и правило произведения учитывает их дважды.
+#
+# Теперь снова стоимость, для трёх размеров. Найдите величины, которые растут.
+# %%
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def rows_of_the_hessian(f, x, v):
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.stack([torch.autograd.grad(entry, x, retain_graph=True)[0] @ v for entry in g])
+
+
+def difference_of_gradients(f, x, v, h=1e-6):
+    after, before = (torch.autograd.grad(f(point), point)[0] for point in (x + h * v, x - h * v))
+    return (after - before) / (2 * h)
+
+
+hessian_ways = {
+    "functional.hvp": lambda f, x, v: functional.hvp(f, x, v),
+    "functional.hessian @ v": lambda f, x, v: functional.hessian(f, x) @ v,
+    "row by row": rows_of_the_hessian,
+    "func.hessian @ v": lambda f, x, v: torch.func.hessian(f)(x) @ v,
+    "finite differences": difference_of_gradients,
+}
+
+
+def sized(n):
+    return torch.linspace(-1, 1, n, dtype=torch.float64, requires_grad=True), torch.ones(n, dtype=torch.float64)
+
+
+print(f"{'n = 32 / 64 / 128':24} {'calls':>9} {'backward':>14} {'operations':>18} {'largest / n':>14}")
+for name, how in hessian_ways.items():
+    rows = [(n, *cost(how, rosenbrock, *sized(n))) for n in (32, 64, 128)]
+    calls, runs, ops, largest = (" / ".join(str(row[i]) for row in rows) for i in (1, 2, 3, 4))
+    scaled = " / ".join(f"{row[4] / row[0]:g}" for row in rows)
+    print(f"{name:24} {calls:>9} {runs:>14} {ops:>18} {scaled:>14}")
+# %% tags=["fact"]
+small, large = ({name: cost(how, rosenbrock, *sized(n)) for name, how in hessian_ways.items()} for n in (32, 128))
+assert large["functional.hvp"] == (1, 3, small["functional.hvp"][2], 128)
+assert small["functional.hvp"][3] == 32
+assert large["functional.hessian @ v"][1] == large["row by row"][1] == 129
+assert large["functional.hessian @ v"][2] > 3 * small["functional.hessian @ v"][2]
+assert large["row by row"][2] > 3 * small["row by row"][2]
+assert large["row by row"][3] == 128 and large["functional.hessian @ v"][3] == 128**2
+assert large["func.hessian @ v"][:3] == small["func.hessian @ v"][:3] and large["func.hessian @ v"][1] == 1
+assert large["func.hessian @ v"][3] == 128**2
+assert large["finite differences"][:3] == small["finite differences"][:3] and large["finite differences"][:2] == (2, 2)
+assert large["finite differences"][3] == 128
+x, direction = sized(32)
+right = functional.hessian(rosenbrock, x) @ direction
+errors = [(difference_of_gradients(rosenbrock, x, direction, h) - right).abs().max() / right.abs().max()
+          for h in (1e-4, 1e-5, 1e-6, 1e-7)]  # fmt: skip
+assert 1e-12 < min(errors) < 1e-8
+
+
+# %% [markdown] tags=["en"]
+# Each wrong way gives itself away somewhere, but no column catches all of them. `functional.hessian` and the rows make n + 1 backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of n times n. Finite differences pass every count, and lose at least a third of the digits.
+#
+# ### Exercise `hvp`: H v without H
+# *design · ●●● · 16 minutes · 5 points*
+#
+# Return $Hv$, of shape (n,), for a function `f` that takes a tensor of shape (n,) and returns a number (a tensor without dimensions). `x` and `v` have shape (n,) and do not require grad. The product is exact up to rounding. Calls of `f` and backward passes together are at most 4, no new tensor has more than 4n elements, and the number of operations does not grow with n.
+# %% [markdown] tags=["ru"] of="457c5658"
+# Каждый неверный способ где-нибудь да выдаёт себя, но ни один столбец не ловит все. `functional.hessian` и построчный способ делают n + 1 обратный проход. Построчный нигде не создаёт матрицу. `func.hessian` делает один проход и постоянное число операций, но тензор размера n на n. Конечные разности проходят по всем подсчётам, но теряют не меньше трети знаков.
+#
+# ### Упражнение `hvp`: H v без H
+# *спроектировать · ●●● · 16 минут · 5 баллов*
+#
+# Верните $Hv$ формы (n,) для функции `f`, которая принимает тензор формы (n,) и возвращает число (тензор без измерений). У `x` и `v` форма (n,), вычисления для них не отслеживаются. Произведение точно до округления. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше 4n элементов, и число операций не растёт с n.
+# %% answer="hvp"
+def hvp(f, x, v):
+    """The product of the Hessian of `f` at `x` with `v`."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (product,) = torch.autograd.grad(g, x, v)
+    return product
+    ### END SOLUTION
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    x = x.clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v.detach()).sum(), x)[0]
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    return functional.hvp(f, x, v)[1]
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    return functional.vhp(f, x, v)[1]
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    _, pull = torch.func.vjp(torch.func.grad(f), x)
+    return pull(v)[0]
+
+
+# %% alternative="hvp"
+def hvp(f, x, v):
+    # the gradient of the derivative along v: reverse mode over forward mode
+    return torch.func.grad(lambda p: torch.func.jvp(f, (p,), (v,))[1])(x)
+
+
+# %% check="hvp"
+from autograder import check
+
+check("hvp")
+
+
+# %% [markdown] tags=["en"]
+# ## Which step?
+#
+# A derivative of a function that you cannot look into, or a check of one that you wrote, takes two values of the function. To one side, $(f(x + h) - f(x)) / h$ has an error that shrinks like $h$. To both sides, $(f(x + h) - f(x - h)) / 2h$, it shrinks like $h^2$. So the smaller the step, the better?
+# %% [markdown] tags=["ru"] of="5bee0164"
+# ## Какой шаг?
+#
+# Чтобы найти производную функции, внутрь которой не заглянуть, или проверить производную, написанную вами, хватит двух значений функции. В одну сторону, $(f(x + h) - f(x)) / h$, ошибка убывает как $h$. В обе стороны, $(f(x + h) - f(x - h)) / 2h$, она убывает как $h^2$. Значит, чем меньше шаг, тем лучше?
+# %%
+def step_errors(h, dtype=torch.float64):
+    """Errors of the one-sided and the central difference for sin at 1."""
+    x = torch.tensor(1.0, dtype=dtype)
+    h = torch.tensor(h, dtype=dtype)
+    one_side = ((x + h).sin() - x.sin()) / h
+    central = ((x + h).sin() - (x - h).sin()) / (2 * h)
+    exact = torch.tensor(1.0, dtype=torch.float64).cos()
+    return abs(one_side.double() - exact).item(), abs(central.double() - exact).item()
+
+
+print("  step    one side   central    central, float32")
+for power in range(1, 13):
+    print(f"10^-{power:<5}", "{:9.1e} {:9.1e}".format(*step_errors(10.0**-power)), end="  ")
+    print(f"{step_errors(10.0**-power, torch.float32)[1]:9.1e}" if power < 8 else "")
+# %% tags=["picture"]
+powers = torch.linspace(0.5, 13, 120).tolist()
+curves = list(zip(*(step_errors(10.0**-power) for power in powers)))
+in_float32 = [step_errors(10.0**-power, torch.float32)[1] for power in powers if power < 7]
+steps = [10.0**-power for power in powers]
+for curve, label in zip((*curves, in_float32), ("one side, float64", "central, float64", "central, float32")):
+    plt.loglog(steps[: len(curve)], [max(error, 1e-13) for error in curve], label=label)
+plt.gca().invert_xaxis()
+plt.xlabel("step h")
+plt.ylabel("error of the derivative")
+plt.legend()
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# No. Below some step the error grows again: the two values agree in more and more digits, and the difference is made of rounding, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step of about $10^{-2}$, and worthless at $10^{-7}$.
+#
+# Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ stored there is off by $2.5 \cdot 10^{-8}$ of itself; so is the derivative. `torch.zeros_like(x)` is as exact as `x`.
+# %% [markdown] tags=["ru"] of="287c6289"
+# Нет. Начиная с некоторого шага ошибка снова растёт: у двух значений совпадает всё больше знаков, и разность состоит из округления, около $10^{-16}/h$. Лучший шаг уравновешивает две ошибки. В float64 это около $10^{-8}$ в одну сторону, с ошибкой порядка $10^{-8}$, и около $10^{-5}$ в обе стороны, с ошибкой порядка $10^{-11}$. В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге около $10^{-2}$, а при $10^{-7}$ не годится совсем.
+#
+# Следите и за dtype шага. `torch.zeros(n)` — это float32, и записанное туда $10^{-5}$ отличается от себя на $2.5 \cdot 10^{-8}$ своей величины; на столько же ошибётся и производная. `torch.zeros_like(x)` так же точен, как `x`.
+# %% tags=["fact"]
+sided = {power: step_errors(10.0**-power) for power in range(1, 13)}
+assert 1e-9 < min(error for error, _ in sided.values()) < 1e-8
+assert min(sided, key=lambda power: sided[power][0]) == 8
+assert 1e-12 < min(error for _, error in sided.values()) < 3e-11
+assert min(sided, key=lambda power: sided[power][1]) in (5, 6)
+assert 8e-10 < step_errors(1e-4)[1] < 2e-9 and step_errors(1e-12)[1] > 1e-6
+single = {power: step_errors(10.0**-power, torch.float32)[1] for power in range(1, 8)}
+assert round(abs(torch.tensor(1e-5).item() / 1e-5 - 1), 9) == 2.5e-8
+assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and single[7] > 0.05
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `numerical_jacobian`: the Jacobian of a black box
+# *design · ●●○ · 12 minutes · 4 points*
+#
+# `f` takes a tensor of shape (n,) and returns one of shape (m,), computed without a graph: autograd cannot help. `x` has shape (n,), dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape (m, n), with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. `x` does not change.
+# %% [markdown] tags=["ru"] of="4130552d"
+# ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
+# *спроектировать · ●●○ · 12 минут · 4 балла*
+#
+# `f` принимает тензор формы (n,) и возвращает тензор формы (m,), вычисленный без графа: autograd здесь не поможет. У `x` форма (n,), dtype float64 и элементы от 0.5 до 2.5; `f` и её производные гладкие, а значения порядка 10. Верните матрицу Якоби, тензор float64 формы (m, n), с ошибкой не больше $10^{-9}$ от её наибольшего элемента. Вызывать `f` можно сколько угодно раз. `x` не меняется.
+# %% answer="numerical_jacobian"
+def numerical_jacobian(f, x):
+    """The Jacobian of the black box `f` at `x`, by differences: a tensor of shape (m, n)."""
+    ### BEGIN SOLUTION
+    h, columns = 5e-6, []
+    for j in range(len(x)):
+        step = torch.zeros_like(x)
+        step[j] = h
+        columns.append((f(x + step) - f(x - step)) / (2 * h))
+    return torch.stack(columns, dim=1)
+    ### END SOLUTION
+
+
+# %% alternative="numerical_jacobian"
+def numerical_jacobian(f, x):
+    h = torch.finfo(x.dtype).eps ** (1 / 3)
+    steps = h * torch.eye(len(x), dtype=x.dtype)
+    return torch.stack([(f(x + step) - f(x - step)) / (2 * h) for step in steps]).T
+
+
+# %% alternative="numerical_jacobian"
+def numerical_jacobian(f, x):
+    columns = []
+    for j in range(x.numel()):
+        after, before = x.clone(), x.clone()
+        after[j] += 1e-5
+        before[j] -= 1e-5
+        columns.append((f(after) - f(before)) / (after[j] - before[j]))
+    return torch.column_stack(columns)
+
+
+# %% alternative="numerical_jacobian"
+def numerical_jacobian(f, x):
+    # Richardson: two central differences, combined so that the error in h^2 cancels
+    def central(h):
+        return torch.stack([(f(x + e) - f(x - e)) / (2 * h) for e in h * torch.eye(len(x), dtype=x.dtype)], dim=1)
+
+    return (4 * central(1e-4) - central(2e-4)) / 3
+
+
+# %% check="numerical_jacobian"
+from autograder import check
+
+check("numerical_jacobian")
+
+
+# %% [markdown] tags=["en"]
+# `gradcheck(f, inputs)` does such a comparison for you: central differences with a step of $10^{-6}$ against autograd, at the inputs you give, entry by entry of the Jacobian. It wants float64; in float32 it fails for `sin`, whose derivative is right.
+# %% [markdown] tags=["ru"] of="92d89242"
+# `gradcheck(f, inputs)` делает такое сравнение за вас: центральные разности с шагом $10^{-6}$ против autograd, на данных вами входах, по всем элементам матрицы Якоби. Ей нужен float64; в float32 она не проходит для `sin`, производная которого верна.
+# %%
+import warnings
+
+for dtype in (torch.float64, torch.float32):
+    x = torch.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # in float32 it also warns
+        print(dtype, gradcheck(torch.sin, (x,), raise_exception=False))
+# %% tags=["fact"]
+import inspect
+
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    assert gradcheck(torch.sin, (torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True),))
+    assert not warned
+    single_precision = torch.tensor([1.0, 2.0], requires_grad=True)
+    assert not gradcheck(torch.sin, (single_precision,), raise_exception=False)
+    assert "not a double precision floating point" in str(warned[0].message)
+assert inspect.signature(gradcheck).parameters["eps"].default == 1e-6
+
+
+# %% [markdown] tags=["en"]
+# That is the core of the lesson. Everything below is extra: it gives no points toward the grade.
+#
+# ## A test that cannot fail
+#
+# Somebody wrote this function and a test with `f = lambda x: (x + 1) ** 2`. The test passes. What would you have tried?
+# %% [markdown] tags=["ru"] of="51428ee9"
+# Это ядро урока. Всё, что ниже, необязательно и на оценку не влияет.
+#
+# ## Тест, который не может не пройти
+#
+# Кто-то написал эту функцию и тест к ней с `f = lambda x: (x + 1) ** 2`. Тест проходит. А на чём проверили бы вы?
+# %%
+def swapped(f, x, v):
+    """v^T J of f at x, says its author."""
+    return torch.func.jvp(f, (x,), (v,))[1]
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `expose_swap`: where a wrong product looks right
+# *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
+#
+# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length n, $n \ge 2$; `x` and `v` are tensors of that shape and of one dtype.
+#
+# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although no entry of $J$ or of `v` is zero.
+# * In the second, it runs without an error and is wrong by more than 1 % of the largest entry of $v^TJ$.
+# %% [markdown] tags=["ru"] of="f12f2379"
+# ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
+# *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Верните пару примеров, каждый — тройка `(f, x, v)`. `f` принимает и возвращает вектор длины n, $n \ge 2$; `x` и `v` — тензоры такой же формы и одного dtype.
+#
+# * В первом `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя ни один элемент $J$ и `v` не равен нулю.
+# * Во втором она не вызывает ошибки, но ошибается больше чем на 1 % от наибольшего элемента $v^TJ$.
+# %% answer="expose_swap"
+def expose_swap():
+    """A pair of triples (f, x, v): where `swapped` looks right, and where it does not."""
+    ### BEGIN SOLUTION
+    symmetric = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+    other = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x, v = torch.ones(2), torch.tensor([1.0, 10.0])
+    return (lambda x: symmetric @ x, x, v), (lambda x: other @ x, x, v)
+    ### END SOLUTION
+
+
+# %% alternative="expose_swap"
+def expose_swap():
+    # a gradient has a symmetric Jacobian; a rotation has an antisymmetric part
+    gradient = torch.func.grad(lambda x: x.sum() ** 3 + x[0] * x[1])
+    x, v = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    return [(gradient, x, v), (lambda x: x.roll(1) * x, x, v)]
+
+
+# %% alternative="expose_swap"
+def expose_swap():
+    # here J is not symmetric, but J v and v^T J agree for this v: both rows and columns have the sum 6
+    square = torch.tensor([[1.0, 3.0, 2.0], [2.0, 1.0, 3.0], [3.0, 2.0, 1.0]])
+    x = torch.zeros(3)
+    return (lambda x: square @ x, x, torch.ones(3)), (lambda x: square @ x, x, torch.tensor([1.0, 0.0, 0.0]))
+
+
+# %% alternative="expose_swap"
+def expose_swap():
+    def hides(x):
+        return (x.sum() + torch.arange(2.0)) ** 2 * 0 + x.sum()
+
+    def exposes(x):
+        return torch.stack([x[1], 0 * x[0]])
+
+    return (hides, torch.rand(2), torch.rand(2) + 1), (exposes, torch.rand(2), torch.ones(2))
+
+
+# %% check="expose_swap"
+from autograder import check
+
+check("expose_swap")
+# %% tags=["fact"]
+point, weights = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -2.0, 5.0])
+elementwise = lambda x: (x + 1) ** 2
+assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementwise, point)[1](weights)[0])
+
+
+# %% [markdown] tags=["en"]
+# A function that works on each entry alone, a gradient, anything with a symmetric Jacobian: there the two products agree, whatever `v` is. Test on a function with more outputs than inputs, or fewer; if it has to be square, with a random matrix.
+#
+# ## A function without forward mode
+#
+# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, as you have seen above.
+#
+# ### Extra exercise `jvp_by_backward`: J v by backward passes alone
+# *complete · ●●○ · 10 minutes · 3 points · extra*
+#
+# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape (m,), exact up to rounding, with at most 3 calls of `f` and backward passes together. The backward of `f` can be differentiated. `x` and `v` do not require grad.
+# %% [markdown] tags=["ru"] of="35ea1f48"
+# Функция, действующая на каждый элемент отдельно, градиент, всё, у чего матрица Якоби симметрична: там два произведения совпадают при любом `v`. Проверяйте на функции, у которой выходов больше или меньше, чем входов; если нужна квадратная — на случайной матрице.
+#
+# ## Функция без прямого режима
+#
+# Прямому режиму нужно правило для каждой операции. Пользовательская `Function` (урок 07), у которой есть только `backward`, вызывает там `NotImplementedError`, а `torch.func` её отвергает, если она не написана для `torch.func`. Остаются обратные проходы: два из них дают $Jv$, как показано выше.
+#
+# ### Дополнительное упражнение `jvp_by_backward`: J v одними обратными проходами
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# Условия как в `jvp`, но у `f` нет прямого режима: верните $Jv$ формы (m,), точное до округления, при этом вызовов `f` и обратных проходов вместе не больше 3. Обратный проход `f` можно дифференцировать. Вычисления для `x` и `v` не отслеживаются.
+# %% answer="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    """J v of a function without forward mode."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    y = f(x)
+    u = torch.zeros_like(y, requires_grad=True)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    (product,) = torch.autograd.grad(g, u, v)
+    return product
+    ### END SOLUTION
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    return functional.jvp(f, x, v)[1]
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+    u = torch.ones_like(y).requires_grad_()
+    (g,) = torch.autograd.grad((u * y).sum(), x, create_graph=True)
+    (g * v).sum().backward(inputs=[u])
+    return u.grad
+
+
+# %% alternative="jvp_by_backward"
+def jvp_by_backward(f, x, v):
+    x = x.clone().requires_grad_()
+    y = f(x)
+
+    def rows_mixed_by(u):
+        return torch.autograd.grad(y, x, u, create_graph=True)[0]
+
+    return functional.vjp(rows_mixed_by, torch.ones_like(y), v)[1]
+
+
+# %% check="jvp_by_backward"
+from autograder import check
+
+check("jvp_by_backward")
+
+
+# %% tags=["fact"]
+class BackwardOnly(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * ctx.saved_tensors[0] ** 2 * g
+
+
+refused = []
+for how in (
+    lambda: torch.func.jvp(BackwardOnly.apply, (torch.ones(2),), (torch.ones(2),)),
+    lambda: BackwardOnly.apply(forward_ad.make_dual(torch.ones(2), torch.ones(2))),
+):
+    try:
+        with forward_ad.dual_level():
+            how()
+    except RuntimeError as error:  # NotImplementedError is one
+        refused.append(type(error).__name__)
+assert refused == ["RuntimeError", "NotImplementedError"]
+assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.0])).tolist() == [3.0, 30.0]
+
+
+# %% [markdown] tags=["en"]
+# ## What `gradcheck` does not see
+#
+# `gradcheck` has the same weakness one level up: it sees the points that you give, and no others.
+#
+# ### Extra exercise `fool_gradcheck`: where gradcheck is blind
+# *write the counter-example · ●●○ · 10 minutes · 2 points · extra*
+#
+# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries. `gradcheck(f, (x,))` passes. At `elsewhere` the values of `f` have a derivative, no kink and no jump, but the gradient of `f(elsewhere).sum()` that autograd gives is wrong by more than 1 % of the largest entry.
+# %% [markdown] tags=["ru"] of="c92ceed4"
+# ## Чего не видит `gradcheck`
+#
+# У `gradcheck` та же слабость, только уровнем выше: она видит те точки, которые вы дали, и никаких других.
+#
+# ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
+# *построить контрпример · ●●○ · 10 минут · 2 балла · дополнительно*
+#
+# Верните тройку `(f, x, elsewhere)`. `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов. `gradcheck(f, (x,))` проходит. В точке `elsewhere` у значений `f` есть производная, там нет ни излома, ни скачка, но градиент `f(elsewhere).sum()`, который даёт autograd, ошибается больше чем на 1 % от наибольшего элемента.
+# %% answer="fool_gradcheck"
+def fool_gradcheck():
+    """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
+
+    ### BEGIN SOLUTION
+    def f(x):
+        return torch.where(x > 0, x**2, x * x.detach())
+
+    return f, torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([-1.0, -2.0], dtype=torch.float64)
+    ### END SOLUTION
+
+
+# %% alternative="fool_gradcheck"
+def fool_gradcheck():
+    def f(x):
+        return x.sin() if x[0] < 1 else x.detach().sin()
+
+    return f, torch.zeros(3, dtype=torch.float64), torch.full((3,), 2.0, dtype=torch.float64)
+
+
+# %% alternative="fool_gradcheck"
+def fool_gradcheck():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x.abs() * x  # wrong for negative x
+
+    return Cube.apply, torch.tensor([0.5, 2.0]).double(), torch.tensor([-0.5, 2.0]).double()
+
+
+# %% alternative="fool_gradcheck"
+def fool_gradcheck():
+    # a factor that autograd does not see, and that does not change near x
+    def f(x):
+        with torch.no_grad():
+            factor = (x - 1).clamp(min=0)
+        return x * factor + x
+
+    return f, torch.tensor([[0.3, 0.6]], dtype=torch.float64), torch.tensor([[2.0, 3.0]], dtype=torch.float64)
+
+
+# %% check="fool_gradcheck"
+from autograder import check
+
+check("fool_gradcheck")
+# %% tags=["fact"]
+kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+assert ((torch.relu(kink + 1e-6) - torch.relu(kink - 1e-6)) / 2e-6).item() == 0.5
+assert not gradcheck(torch.relu, (kink,), raise_exception=False)
+assert torch.autograd.grad(torch.relu(kink).sum(), kink)[0] == 0
+chance = torch.ones(64, dtype=torch.float64, requires_grad=True)
+assert not gradcheck(torch.nn.Dropout(), (chance,), raise_exception=False)
+
+
+# %% [markdown] tags=["en"]
+# So give `gradcheck` points in every branch of the function: both signs, both sides of each threshold. At a kink it complains although nothing is wrong: for `relu` at 0 the central difference is 0.5, and autograd's choice is 0. A function that draws random numbers fails as well.
+#
+# ## Tall and wide
+#
+# A backward pass gives a row of $J$, forward mode a column. So for many outputs and few inputs (a tall matrix) columns are cheap, for many inputs and few outputs (a wide one) rows are. A loss is the extreme case: one row. Which way was cheap for which shape?
+# %% [markdown] tags=["ru"] of="3bf8c5de"
+# Поэтому давайте `gradcheck` точки из каждой ветви функции: обоих знаков, по обе стороны от каждого порога. На изломе она жалуется, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, тоже не проходит.
+#
+# ## Высокие и широкие
+#
+# Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому при многих выходах и немногих входах (высокая матрица) дёшевы столбцы, а при многих входах и немногих выходах (широкая) — строки. Функция потерь — крайний случай: одна строка. Какой способ оказался дешёвым для какой формы?
+# %%
+def through_64(n, m):
+    """A function from R^n to R^m through a layer of 64 numbers, and a point."""
+    into, out_of = torch.linspace(-1, 1, 64 * n).reshape(64, n), torch.linspace(-1, 1, m * 64).reshape(m, 64)
+    return lambda x: out_of @ (into @ x).tanh(), torch.linspace(0, 1, n)
+
+
+matrix_ways = {
+    "functional.jacobian": lambda f, x, _: functional.jacobian(f, x),
+    "jacrev": lambda f, x, _: torch.func.jacrev(f)(x),
+    "jacfwd": lambda f, x, _: torch.func.jacfwd(f)(x),
+}
+for n, m in [(2, 64), (64, 2)]:
+    print(f"{n} inputs, {m} outputs      calls  backward  largest")
+    for name, how in matrix_ways.items():
+        calls, runs, _, largest = cost(how, *through_64(n, m), None)
+        print(f"    {name:22} {calls:5} {runs:9} {largest:8}")
+# %% tags=["fact"]
+tall, wide = ({k: cost(how, *through_64(n, m), None) for k, how in matrix_ways.items()} for n, m in [(2, 64), (64, 2)])
+assert tall["functional.jacobian"][1] == 64 and wide["functional.jacobian"][1] == 2
+assert tall["jacrev"][3] == 64 * 64 and wide["jacrev"][3] == 2 * 64
+assert tall["jacfwd"][3] == 2 * 64 and wide["jacfwd"][3] == 64 * 64
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `cheap_jacobian`: tall and wide Jacobians
+# *design · ●●● · 12 minutes · 4 points · extra*
+#
+# Return the Jacobian, of shape (m, n), of a function `f` from vectors of length n to vectors of length m, at `x`, which does not require grad. Let k be the smaller of m and n. Calls of `f` and backward passes together are at most k + 3, and no new tensor has more than twice k times 32 elements, where 32 is the widest vector inside `f`. You learn m by calling `f`.
+# %% [markdown] tags=["ru"] of="ae904a10"
+# ### Дополнительное упражнение `cheap_jacobian`: высокие и широкие матрицы Якоби
+# *спроектировать · ●●● · 12 минут · 4 балла · дополнительно*
+#
+# Верните матрицу Якоби формы (m, n) функции `f`, переводящей векторы длины n в векторы длины m, в точке `x`, для которой вычисления не отслеживаются. Пусть k — меньшее из m и n. Вызовов `f` и обратных проходов вместе не больше k + 3, и ни в одном новом тензоре нет больше чем дважды k раз по 32 элемента, где 32 — самый длинный вектор внутри `f`. Узнать m можно, вызвав `f`.
+# %% answer="cheap_jacobian"
+def cheap_jacobian(f, x):
+    """The Jacobian of `f` at `x`, by rows or by columns, whichever are fewer."""
+    ### BEGIN SOLUTION
+    way = torch.func.jacrev if len(f(x)) < len(x) else torch.func.jacfwd
+    return way(f)(x)
+    ### END SOLUTION
+
+
+# %% alternative="cheap_jacobian"
+def cheap_jacobian(f, x):
+    x = x.detach().requires_grad_()
+    y = f(x)
+    if len(y) < len(x):
+        return torch.stack([torch.autograd.grad(output, x, retain_graph=True)[0] for output in y])
+    units = torch.eye(len(x), dtype=x.dtype)
+    return torch.stack([torch.func.jvp(f, (x.detach(),), (unit,))[1] for unit in units], dim=1)
+
+
+# %% alternative="cheap_jacobian"
+def cheap_jacobian(f, x):
+    with torch.no_grad():
+        m = f(x).numel()
+    if m <= x.numel():
+        return functional.jacobian(f, x)
+    return functional.jacobian(f, x, strategy="forward-mode", vectorize=True)
+
+
+# %% alternative="cheap_jacobian"
+def cheap_jacobian(f, x):
+    y, pull = torch.func.vjp(f, x)
+    if len(y) < len(x):
+        return torch.func.vmap(pull)(torch.eye(len(y), dtype=y.dtype))[0]
+    return torch.func.vmap(lambda unit: torch.func.jvp(f, (x,), (unit,))[1], out_dims=1)(
+        torch.eye(len(x), dtype=x.dtype)
+    )
+
+
+# %% check="cheap_jacobian"
+from autograder import check
+
+check("cheap_jacobian")
+
+
+# %% [markdown] tags=["en"]
+# ## A batch is not an input
+#
+# None of this knows what a batch is. `row` below takes a vector of 3 numbers and returns one; applied to a batch of 4 it works on each sample alone. Read, then predict.
+# %% [markdown] tags=["ru"] of="a8ca5e3d"
+# ## Батч — это не вход
+#
+# Ни одна из этих функций не знает, что такое батч. `row` ниже принимает вектор из 3 чисел и возвращает одно; применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите и предскажите.
+# %%
+def row(x):
+    return x.tanh().sum(dim=-1, keepdim=True)
+
+
+def batch_shapes():
+    X = torch.ones(4, 3, requires_grad=True)
+    pairs = functional.jacobian(row, X)
+    return {
+        "jacobian of the batch": tuple(pairs.shape),
+        "entries that are not zero": int((pairs != 0).sum()),
+        "vmap(jacrev)": tuple(torch.func.vmap(torch.func.jacrev(row))(X).shape),
+        "grad of the sum": tuple(torch.autograd.grad(row(X).sum(), X)[0].shape),
+        "hessian of one sample": tuple(functional.hessian(lambda x: row(x).sum(), X[0]).shape),
+    }
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `predict_shapes`: shapes of Jacobians of a batch
+# *predict · ●●○ · 6 minutes · 1 point · extra*
+#
+# What does `batch_shapes()` return? Shapes are tuples, one entry is a number.
+# %% [markdown] tags=["ru"] of="d89dfc66"
+# ### Дополнительное упражнение `predict_shapes`: формы матриц Якоби для батча
+# *предсказать · ●●○ · 6 минут · 1 балл · дополнительно*
+#
+# Что вернёт `batch_shapes()`? Формы — это кортежи, одна запись — число.
+# %% answer="predict_shapes"
+predict_shapes = {
+    "jacobian of the batch": (4, 1, 4, 3),
+    "entries that are not zero": 12,
+    "vmap(jacrev)": (4, 1, 3),
+    "grad of the sum": (4, 3),
+    "hessian of one sample": (3, 3),
+}
+# %% given="predict_shapes"
+predict_shapes = {
+    "jacobian of the batch": ...,
+    "entries that are not zero": ...,
+    "vmap(jacrev)": ...,
+    "grad of the sum": ...,
+    "hessian of one sample": ...,
+}
+# %% check="predict_shapes"
+from autograder import check
+
+check("predict_shapes")
+# %%
+batch_shapes()
+# %% [markdown] tags=["en"]
+# `functional.jacobian` differentiates every sample's output with respect to every sample's input: 48 numbers, of which 36 are zeros by construction. `vmap(jacrev(row))` writes the function for one sample and maps it. And for one output per sample a sum is enough: samples do not mix, so the gradient of the sum holds each sample's own gradient in its row.
+# %% [markdown] tags=["ru"] of="87dfe04a"
+# `functional.jacobian` дифференцирует выход каждого примера по входу каждого примера: 48 чисел, из которых 36 — заведомые нули. `vmap(jacrev(row))` берёт функцию для одного примера и применяет её к каждому. А если выход у примера один, хватит суммы: примеры не смешиваются, и в строках градиента суммы лежат градиенты отдельных примеров.
+# %% tags=["fact"]
+assert predict_shapes == batch_shapes()
+X = torch.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
+each = torch.func.vmap(torch.func.jacrev(row))(X)
+assert torch.allclose(torch.autograd.grad(row(X).sum(), X)[0], each[:, 0])
+assert torch.equal(functional.jacobian(row, X)[0, :, 1:], torch.zeros(1, 3, 3))
+
+
+# %% [markdown] tags=["en"]
+# The sum trick works for inputs, which each sample has its own. Weights are shared: their gradient of the sum is one sum over all samples. For a *per-sample gradient* the loop over samples works, at the price of a backward pass for each. `vmap` does it in one.
+#
+# ### Extra exercise `per_sample_gradients`: gradients of single samples
+# *complete · ●●○ · 10 minutes · 3 points · extra*
+#
+# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape (n,), `x_i` shape (n,), `y_i` is a number. Given `w`, and `x` of shape (B, n) and `y` of shape (B,), none of which requires grad, return a tensor of shape (B, n) whose row i is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever B.
+# %% [markdown] tags=["ru"] of="4b847445"
+# Приём с суммой годится для входов: у каждого примера они свои. Веса общие: их градиент от суммы — одна сумма по всем примерам. *Градиент по отдельному примеру* даёт цикл по примерам, ценой обратного прохода на каждый. `vmap` делает это за один.
+#
+# ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
+# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+#
+# `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма (n,), у `x_i` форма (n,), `y_i` — число. Даны `w`, `x` формы (B, n) и `y` формы (B,), вычисления для них не отслеживаются. Верните тензор формы (B, n), в котором строка i — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом B.
+# %% answer="per_sample_gradients"
+def per_sample_gradients(loss, w, x, y):
+    """The gradient of each sample's loss with respect to `w`: a tensor of shape (B, n)."""
+    ### BEGIN SOLUTION
+    gradient = torch.func.grad(loss)
+    return torch.func.vmap(gradient, in_dims=(None, 0, 0))(w, x, y)
+    ### END SOLUTION
+
+
+# %% alternative="per_sample_gradients"
+def per_sample_gradients(loss, w, x, y):
+    copies = w.expand(len(x), -1).clone().requires_grad_()  # weights of its own for each sample: the sum trick
+    losses = torch.func.vmap(loss)(copies, x, y)
+    return torch.autograd.grad(losses.sum(), copies)[0]
+
+
+# %% alternative="per_sample_gradients"
+def per_sample_gradients(loss, w, x, y):
+    return torch.func.jacrev(lambda w: torch.func.vmap(lambda a, b: loss(w, a, b))(x, y))(w)
+
+
+# %% alternative="per_sample_gradients"
+def per_sample_gradients(loss, w, x, y):
+    w = w.detach().requires_grad_()
+    losses = torch.func.vmap(loss, in_dims=(None, 0, 0))(w, x, y)
+    return torch.autograd.grad(losses, w, torch.eye(len(x), dtype=w.dtype), is_grads_batched=True)[0]
+
+
+# %% check="per_sample_gradients"
+from autograder import check
+
+check("per_sample_gradients")
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="07095b2a"
+# ## На GPU
+#
+# Произведения и подсчёты на GPU те же. Матрица стоит там прежде всего памяти, и измеряет её сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# %%
+if torch.cuda.is_available():
+    big = torch.randn(2048, 2048, device="cuda") / 45
+    x, v = torch.ones(2048, device="cuda", requires_grad=True), torch.ones(2048, device="cuda")
+    for name, how in {**ways["v^T J"], **ways["J v"]}.items():
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        how(lambda p: (big @ p).tanh(), x, v)
+        peak = torch.cuda.max_memory_allocated() - before
+        print(f"{name:24} {peak:12,} B on {torch.cuda.get_device_name()}")
+else:
+    print("No CUDA device here: the values above are from the CPU.")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `backward(v)` gives $v^TJ$: `v` has the output's shape, the result the input's. One pass, no matrix.
+# * $Jv$ is forward mode: dual numbers, `torch.func.jvp`. Or two products from the left.
+# * A square example proves nothing about the side; a diagonal one proves nothing at all.
+# * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
+# * No single count shows that a matrix was built: count passes, operations and the largest tensor.
+# * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="a24de662"
+# ## Что стоит запомнить
+#
+# * `backward(v)` даёт $v^TJ$: у `v` форма выхода, у результата — форма входа. Один проход, никакой матрицы.
+# * $Jv$ — это прямой режим: дуальные числа, `torch.func.jvp`. Или два произведения слева.
+# * Квадратный пример ничего не говорит о том, с какой стороны вектор; диагональный не говорит вообще ни о чём.
+# * $Hv$ — градиент $g \cdot v$, с `create_graph=True` и постоянным $v$.
+# * Ни один отдельный подсчёт не покажет, что строилась матрица: считайте проходы, операции и самый большой тензор.
+# * Конечные разности: в обе стороны, float64, шаг около $10^{-5}$. `gradcheck` видит те точки, которые вы ей дали.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
