@@ -78,7 +78,7 @@ class Card:
                 yield self._say("card.with"), [f"`case.{line}`" for line in finding.inputs.splitlines()]
         if got and (public or table):
             first = finding.got[0].id if finding.got else ""
-            kind = {"raised": "card.raised", "differs.table": "card.wrong"}
+            kind = {"raised": "card.raised", "differs.table": "card.wrong", "differs.budget": "card.counted"}
             label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
             yield self._say(label), got
 
@@ -98,7 +98,7 @@ class Card:
         lines = [f"{self.state} · {self.title} · {self.points}"]
         lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
         for label, said in self.rows:
-            lines += [f"  {label}: {line}" if label else f"  {line}" for line in said]
+            lines += [f"  {label}: {line}" if label and not i else f"  {line}" for i, line in enumerate(said)]
         lines += [f"  {self.mistake}"] if self.mistake else []
         lines += [f"  · {note}" for note in self.notes]
         lines += [f"  {sentence} {code}" for sentence, code in self.closing]

@@ -157,7 +157,7 @@ EVERY_ENTRY = aspect(
     "table",
     1,
     en="Every entry is what the function returns when it is called.",
-    ru="Каждая запись совпадает с тем, что вернёт функция, когда её вызовут.",
+    ru="Каждая строка таблицы совпадает с тем, что вернёт функция, когда её вызовут.",
 )  # the one aspect of every table of predictions
 
 

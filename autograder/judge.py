@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .exercise import Aspect, Exercise
-from .language import Note
+from .language import MESSAGES, Note
 from .observation import NOTHING, AtMost, Difference, canonical, compare, describe
 from .probe import Run, code_digest, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
@@ -110,11 +110,14 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
         return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
     answer, wanted = namespace[name], exercise.asks_for
     if not (isinstance(answer, dict) if wanted == "dict" else callable(answer)):
-        kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": describe(canonical(answer))})
+        got = describe(canonical(answer))
+        got = f"kind.{got}" if f"kind.{got}" in MESSAGES else got
+        kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": got})
         return unobserved(exercise, "not yet", kind)
     gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
     if gaps:
-        return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": ", ".join(gaps)}))
+        entries = ", ".join(f"`{gap}`" for gap in gaps)
+        return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries}))
     return None
 
 

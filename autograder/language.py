@@ -57,7 +57,8 @@ MESSAGES: dict[str, Text] = {
     "card.returned": Text("Came back", "Получено"),
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
-    "card.waiting": Text("once the lines above are right", "когда будут верны строки выше"),
+    "card.counted": Text("Counted", "Насчитано"),
+    "card.waiting": Text("checked once the lines above are right", "проверяется, когда верны строки выше"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
     "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),
@@ -69,16 +70,21 @@ MESSAGES: dict[str, Text] = {
     "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
     "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
     "differs.entry": Text(
-        "{what}{count} of {total} entries differ, the first at {index}, where {got} came back",
-        "{what}отличается элементов: {count} из {total}, первый — {index}, там получено {got}",
+        "{what}{count} of {total} entries differ; the first, at {index}, is {got}",
+        "{what}отличаются элементы: {count} из {total}; первый, {index}, равен {got}",
     ),
     "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
     "differs.value": Text("{what}{got}", "{what}{got}"),
     "differs.length": Text("{what}{got} items, not {expected}", "{what}элементов {got}, а не {expected}"),
-    "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}записи {got}, а нужны {expected}"),
-    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (записей: {wrong} из {total})"),
-    "differs.budget": Text("{what}{used} used, the limit is {limit}", "{what}израсходовано {used}, предел {limit}"),
+    "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
+    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
+    "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
     "raised.answer": Text("{type}: {message}", "{type}: {message}"),
+    "raised.returned": Text(
+        "What came back cannot be used as the exercise asks; is `return` missing, or is it another kind of object? "
+        "({type}: {message})",
+        "Ответ вернул не то, о чём просит упражнение; не забыт ли `return`, тот ли это объект? ({type}: {message})",
+    ),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
         "`{name}` cannot be called like this: {message}", "`{name}` нельзя вызвать таким образом: {message}"
@@ -97,7 +103,7 @@ MESSAGES: dict[str, Text] = {
         "сначала исправьте её.",
     ),
     "absent.kind": Text(
-        "`{name}` should be {expected}; here it is {got}.", "`{name}` — это {got}, а должно быть: {expected}."
+        "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
     ),
     "absent.stub": Text(
         "The answer is still the stub. Write it, run its cell, then check again.",
@@ -108,8 +114,8 @@ MESSAGES: dict[str, Text] = {
         "Осталось заполнить: {entries}. Поставьте значение вместо каждого `...`.",
     ),
     "absent.given": Text(
-        "It is still the code you were given, or behaves exactly like it.",
-        "Это всё ещё исходный код, или же поведение в точности такое, как у него.",
+        "It is still the code you were given, or code that behaves exactly like it.",
+        "Это пока исходный код или код, который ведёт себя точно так же.",
     ),
     # -- our own faults -----------------------------------------------------------------------------------------
     "fault.probe": Text(
@@ -118,17 +124,21 @@ MESSAGES: dict[str, Text] = {
         "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Работу посмотрит преподаватель. "
         "Сообщите нам об этом, пожалуйста.",
     ),
+    "switch.on": Text("on", "включено"),
+    "switch.off": Text("off", "выключено"),
     # -- notes --------------------------------------------------------------------------------------------------
     "note.warning": Text("A warning was given: {text}", "Предупреждение: {text}"),
     "note.stderr": Text("Written to stderr: {text}", "Выведено в stderr: {text}"),
-    "note.printed": Text("{count} characters were printed: {text}", "Напечатано символов: {count}. {text}"),
+    "note.printed": Text(
+        "The answer printed {count} characters: {text}", "Ответ напечатал текст (символов: {count}): {text}"
+    ),
     "note.inputs": Text(
         "The answer changed its input `{name}` in place. The caller would not expect that.",
         "Ответ изменил на месте свой аргумент `{name}`. Вызывающий код этого не ждёт.",
     ),
     "note.unusual.grad_mode": Text(
-        "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, on.",
-        "В этой тетради отслеживание вычислений в состоянии «{value}» (`torch.set_grad_enabled`). Проверка шла с обычной настройкой, on.",
+        "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
+        "В этой тетради отслеживание вычислений в состоянии «{value}» (`torch.set_grad_enabled`). Проверка шла с включённым.",
     ),
     "note.unusual.default_dtype": Text(
         "The default dtype is {value} in this notebook. The check ran with torch's own, torch.float32.",
@@ -211,7 +221,7 @@ MESSAGES: dict[str, Text] = {
         "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
-    "solution.ours": Text("One way to write it", "Один из вариантов"),
+    "solution.ours": Text("Ways to write it", "Возможные решения"),
     "progress.title": Text("Progress", "Что сделано"),
     "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
     "progress.lesson": Text("lesson", "урок"),

@@ -155,6 +155,8 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
         close = got == expected
     if bool(close.all()):
         return None
+    if got.numel() == 1:
+        return Difference("differs.value", {"what": _at(what), "got": describe(got.flatten()[0].item())})
     wrong = (~close).nonzero()
     index = tuple(wrong[0].tolist())
     return Difference(

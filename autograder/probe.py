@@ -52,6 +52,10 @@ class AnswerRaised(Exception):
     """The learner's function raised `__cause__` when the probe called it."""
 
 
+class CannotBeUsed(AnswerRaised):
+    """What the learner's function returned is not what the exercise asks for: `__cause__` came of using it."""
+
+
 class WrongArguments(Exception):
     """The learner's function does not take the arguments that the exercise states."""
 
@@ -129,7 +133,7 @@ def using_answer() -> Iterator[None]:
     except (AnswerRaised, WrongArguments):
         raise
     except Exception as error:
-        raise AnswerRaised from error
+        raise CannotBeUsed from error
 
 
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
@@ -147,7 +151,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     line, code = theirs or (None, "")
     if isinstance(cause, (SystemExit, GeneratorExit)):
         return Raised("answer", "raised.exit", {"type": kind}, line, code)
-    return Raised("answer", "raised.answer", {"type": kind, "message": said}, line, code)
+    id = "raised.returned" if isinstance(error, CannotBeUsed) and theirs is None else "raised.answer"
+    return Raised("answer", id, {"type": kind, "message": said}, line, code)
 
 
 def _said(error: BaseException) -> str:

@@ -102,4 +102,5 @@ def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
 
 
 def _said(value: object) -> str:
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    """A value for a card: on and off are sentences of their own, in the card's language."""
+    return {True: "switch.on", False: "switch.off"}[value] if isinstance(value, bool) else str(value)
