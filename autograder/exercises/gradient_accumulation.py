@@ -78,7 +78,7 @@ def predict_accumulation(answer: Any, case: Case) -> dict[str, object]:
 
 @predict_accumulation.mistake(
     en="It looks as if the second `backward()` replaced the first gradient. It adds to it.",
-    ru="Похоже, что второй `backward()` заменил первый градиент. На самом деле он прибавляет к нему.",
+    ru="Похоже, вы считаете, что второй `backward()` заменяет первый градиент. На самом деле он прибавляет к нему.",
 )
 def backward_overwrites() -> dict[str, object]:
     return {"w.grad after the second backward": -8.0}
@@ -86,7 +86,7 @@ def backward_overwrites() -> dict[str, object]:
 
 @predict_accumulation.mistake(
     en="It looks as if `first = w.grad` took a snapshot. It is a second name for the tensor that the next `backward()` adds to.",
-    ru="Похоже, что `first = w.grad` сделало снимок. Это второе имя того же тензора, к которому прибавляет следующий `backward()`.",
+    ru="Похоже, вы считаете, что `first = w.grad` делает снимок. На самом деле это второе имя того же тензора, к которому прибавляет следующий `backward()`.",
 )
 def alias_is_a_snapshot() -> dict[str, object]:
     return {"first": -32.0}
@@ -94,7 +94,7 @@ def alias_is_a_snapshot() -> dict[str, object]:
 
 @predict_accumulation.mistake(
     en="It looks as if `clone()` stayed connected to `w.grad`. A clone has its own memory.",
-    ru="Похоже, что `clone()` остался связан с `w.grad`. У клона своя память.",
+    ru="Похоже, вы считаете, что `clone()` остаётся связан с `w.grad`. На самом деле у клона своя память.",
 )
 def clone_is_an_alias() -> dict[str, object]:
     return {"copy": -40.0}
@@ -102,7 +102,7 @@ def clone_is_an_alias() -> dict[str, object]:
 
 @predict_accumulation.mistake(
     en="It looks as if `zero_grad()` left a tensor of zeros. By default it puts None there.",
-    ru="Похоже, что `zero_grad()` оставил тензор из нулей. По умолчанию он кладёт туда None.",
+    ru="Похоже, вы считаете, что `zero_grad()` оставляет тензор из нулей. На самом деле по умолчанию он кладёт туда None.",
 )
 def zero_grad_leaves_zeros() -> dict[str, object]:
     return {"w.grad after zero_grad": 0.0}
@@ -110,7 +110,7 @@ def zero_grad_leaves_zeros() -> dict[str, object]:
 
 @predict_accumulation.mistake(
     en="It looks as if `.grad` was zero before any backward pass. Until the first one it is None.",
-    ru="Похоже, что до первого обратного прохода `.grad` равен нулю. До него там None.",
+    ru="Похоже, вы считаете, что до первого обратного прохода `.grad` равен нулю. На самом деле там None.",
 )
 def starts_at_zero() -> dict[str, object]:
     return {"w.grad before": 0.0}
@@ -324,6 +324,20 @@ fix_zero_inside = exercise(
     ],
 )(_trains("fix_zero_inside"))
 fix_zero_inside.cases(_windows)
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the gradients are still cleared before every `backward()`; whether to None or to zero makes no "
+    "difference. How often may a window clear them?",
+    ru="Похоже, что градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. Сколько раз "
+    "за окно их можно обнулять?",
+)
+def still_clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        optimizer.zero_grad(set_to_none=False)
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
 
 
 @fix_zero_inside.mistake(
@@ -770,6 +784,21 @@ fix_backward_last.cases(_windows)
 
 
 @fix_backward_last.mistake(
+    en="It looks as if `backward()` still runs only for the last micro-batch of a window. The losses before it are "
+    "computed and thrown away.",
+    ru="Похоже, что `backward()` по-прежнему вызывается только для последнего микробатча окна. Потери до него вычислены и "
+    "выброшены.",
+)
+def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        if i % accumulation_steps == accumulation_steps - 1:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+@fix_backward_last.mistake(
     en="It looks as if gradients are cleared inside a window, before its last micro-batch: that one is all the step sees.",
     ru="Похоже, что градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
 )
@@ -857,7 +886,7 @@ def none_counts_as_zero() -> dict[str, object]:
 
 @predict_zero_grad.mistake(
     en="It looks as if a gradient of zero stopped the step. Momentum goes on moving the weight.",
-    ru="Похоже, что нулевой градиент остановил шаг. Импульс продолжает двигать вес.",
+    ru="Похоже, вы считаете, что нулевой градиент останавливает шаг. На самом деле импульс продолжает двигать вес.",
 )
 def zero_stops_the_step() -> dict[str, object]:
     return {"w: zero, momentum": 0.9}
@@ -865,7 +894,7 @@ def zero_stops_the_step() -> dict[str, object]:
 
 @predict_zero_grad.mistake(
     en="It looks as if `zero_grad()` left zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Похоже, что `zero_grad()` оставил нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+    ru="Похоже, вы считаете, что `zero_grad()` оставляет нули. На самом деле по умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
 )
 def default_leaves_zeros() -> dict[str, object]:
     return {"w.grad after zero_grad()": 0.0}
@@ -873,7 +902,7 @@ def default_leaves_zeros() -> dict[str, object]:
 
 @predict_zero_grad.mistake(
     en="It looks as if the weight moved without momentum, too. Plain descent on a gradient of zero stays where it is.",
-    ru="Похоже, что вес сдвинулся и без импульса. Обычный спуск с нулевым градиентом остаётся на месте.",
+    ru="Похоже, вы считаете, что вес сдвинется и без импульса. На самом деле обычный спуск с нулевым градиентом остаётся на месте.",
 )
 def moves_without_momentum() -> dict[str, object]:
     return {"w: zero, no momentum": 0.81}
