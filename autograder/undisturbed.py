@@ -42,7 +42,7 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         redirect_stderr(complained := _Bounded()),
         putting_back(notes),
     ):
-        warnings.simplefilter("always")
+        _as_a_learner_sees_them()
         _seed()  # an answer that draws numbers gets the same ones wherever it is checked
         yield
     for text in dict.fromkeys(" ".join(str(w.message).split())[:SHOWN] for w in warned):
@@ -52,6 +52,14 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         notes.append(Note("note.stderr", {"text": stderr[:SHOWN]}))
     if printed.count:
         notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()[:SHOWN]}))
+
+
+def _as_a_learner_sees_them() -> None:
+    """Every warning, but those for developers only where the learner's own code gives them, as Python itself has it."""
+    warnings.simplefilter("always")
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+        warnings.simplefilter("ignore", category)  # torch gives one of its own at the first forward-mode derivative
+    warnings.filterwarnings("always", category=DeprecationWarning, module="__main__")
 
 
 def _seed() -> None:

@@ -1,0 +1,50 @@
+"""The counts that budgets are judged by: the same in every run, and hard to hide from."""
+
+import pytest
+import torch
+from torch.autograd import functional
+
+from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
+
+
+def counted(work):
+    with counting_ops() as ops, counting_backward_runs() as runs:
+        work()
+    return ops, runs.times
+
+
+def products(n):
+    """vᵀJ by one backward pass, by the whole Jacobian, and J v in forward mode, of n -> n."""
+    w = torch.eye(n)
+    x, v = torch.linspace(-1, 1, n), torch.ones(n)
+
+    def f(x):
+        return torch.tanh(w @ x)
+
+    def vjp():
+        leaf = x.clone().requires_grad_()
+        torch.autograd.grad(f(leaf), leaf, v)
+
+    return vjp, lambda: v @ functional.jacobian(f, x), lambda: torch.func.jvp(f, (x,), (v,))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")  # torch's own, at the first use of jvp
+def test_a_jacobian_shows_in_the_runs_the_ops_and_the_largest_tensor():
+    for n in (16, 32):
+        vjp, jacobian, jvp = (counted(work) for work in products(n))
+        assert (vjp[1], jacobian[1], jvp[1]) == (1, n, 0)
+        assert (vjp[0].largest, jacobian[0].largest) == (n, n * n)
+        assert jacobian[0].times > 4 * n
+    assert counted(products(16)[0])[0].times == counted(products(32)[0])[0].times
+    assert counted(products(16)[2])[0].times == counted(products(32)[2])[0].times
+
+
+def test_what_makes_no_new_storage_is_not_large():
+    matrix = torch.ones(50, 50)
+    ops, _ = counted(lambda: (matrix.t(), matrix.view(-1), matrix.mul_(2), torch.ones(1).expand(1000)))
+    assert ops.largest == 1
+
+
+def test_counted_calls_stand_in_for_the_function():
+    square = CountedCalls(lambda x, factor=1: factor * x * x)
+    assert (square(3), square(3, factor=2), square.times) == (9, 18, 2)
