@@ -32,10 +32,10 @@ EXPLANATIONS = (
     _means(
         r"element \d+ of tensors does not require grad and does not have a grad_fn",
         "01_leaf_tensors",
-        "The tensor that `backward()` was called on has no graph behind it: nothing it was computed from requires "
-        "grad, or the graph was cut by `detach()`, `no_grad()`, `.item()` or `torch.tensor(...)`.",
-        "За тензором, для которого вызван `backward()`, нет графа: либо ни один исходный тензор не требует "
-        "градиента, либо граф оборван: `detach()`, `no_grad()`, `.item()` или `torch.tensor(...)`.",
+        "The tensor to be differentiated has no graph behind it: nothing it was computed from requires grad, or the "
+        "graph was cut by `detach()`, `no_grad()`, `.item()` or `torch.tensor(...)`.",
+        "У тензора, который дифференцируют, нет графа: либо ни один из исходных тензоров не требует градиента, либо "
+        "граф оборван: `detach()`, `no_grad()`, `.item()` или `torch.tensor(...)`.",
     ),
     _means(
         r"One of the differentiated Tensors does not require grad",
@@ -195,10 +195,10 @@ EXPLANATIONS = (
     _means(
         r"grad can be implicitly created only for (real )?scalar outputs",
         "04_jacobian_products",
-        "From a result with several entries `backward()` needs a vector v to multiply the Jacobian with: reduce the"
+        "From a result with several entries `backward()` needs a vector v, one weight for each entry: reduce the"
         " result to one number (`sum()`, `mean()`), or give `backward(v)` a v of the result's shape.",
-        "Если в результате несколько элементов, `backward()` нужен вектор v, на который умножается матрица Якоби: "
-        "сведите результат к одному числу (`sum()`, `mean()`) или передайте `backward(v)` с v той же формы.",
+        "Если в результате несколько элементов, `backward()` нужен вектор v, по весу на каждый элемент: сведите "
+        "результат к одному числу (`sum()`, `mean()`) или передайте `backward(v)`, где у v форма результата.",
     ),
     _means(
         r"Mismatch in shape: grad_output\[\d+\]|v has invalid size",

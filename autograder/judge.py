@@ -9,7 +9,7 @@ from typing import Any
 
 from .exercise import Aspect, Exercise
 from .language import MESSAGES, Note
-from .observation import NOTHING, AtMost, Difference, canonical, compare, describe
+from .observation import AtMost, Difference, canonical, compare, describe
 from .probe import Run, code_digest, decode_run, encode_run, observe
 from .verdict import AspectResult, Finding, Verdict
 
@@ -86,6 +86,8 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
             return _verdict(exercise, "our error", {}, finding, None, notes)
     if any(run.raised and run.raised.parameters == _STUB for run in runs):
         return unobserved(exercise, "not attempted", Note("absent.stub", {}))
+    if missing := _missing_entries(exercise, runs[0], expected.solution[0]):
+        return _unfilled(exercise, missing)
     untouched = code is None or code == expected.given_code
     if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
         return unobserved(exercise, "not attempted", Note("absent.given", {}))
@@ -116,9 +118,13 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
         return unobserved(exercise, "not yet", kind)
     gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
     if gaps:
-        entries = ", ".join(f"`{gap}`" for gap in gaps)
-        return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries}))
+        return _unfilled(exercise, gaps)
     return None
+
+
+def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:
+    entries = ", ".join(f"`{gap}`" for gap in gaps)
+    return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries}))
 
 
 def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
@@ -212,7 +218,7 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
         answered = run.values.get(key)
         if not isinstance(answered, dict) or not wrong:
             continue
-        explains = all(compare(table.values[key][e], answered.get(e, NOTHING)) is None for e in wrong)
+        explains = all(compare(table.values[key][e], answered[e]) is None for e in wrong)
         if explains and (best is None or len(wrong) > best[0]):
             best = (len(wrong), name)
     return best[1] if best else None
@@ -224,7 +230,16 @@ def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
         return []
-    return [entry for entry, value in truth.items() if compare(value, table.get(entry, NOTHING)) is not None]
+    return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
+
+
+def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
+    """Names of the entries that a table of predictions does not have."""
+    key = exercise.aspects[0].name
+    table, truth = run.values.get(key), right.values.get(key)
+    if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
+        return []
+    return [entry for entry in truth if entry not in table]
 
 
 def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:

@@ -186,7 +186,7 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.left.dual_level": Text(
         "A level of forward mode was left open; it was closed.",
-        "Остался открытым уровень прямого режима; он закрыт.",
+        "Уровень прямого режима остался открытым; проверка закрыла его за вас.",
     ),
     "note.left.saved_tensors_hooks": Text(
         "Hooks for saved tensors were left registered; they were removed.",

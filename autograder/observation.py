@@ -37,9 +37,6 @@ class Other:
     kind: str
 
 
-NOTHING = Other("nothing")  # where an entry is missing
-
-
 @dataclass(frozen=True)
 class Difference:
     """How an observed value differs from the expected one: the id of a sentence in `language` and its parameters."""
@@ -213,8 +210,10 @@ def describe(value: Any) -> str:
         return value.kind
     if isinstance(value, AtMost):
         return f"{value.used} (≤ {value.limit})"
-    if isinstance(value, (list, dict)):
-        return f"{type(value).__name__}({len(value)})"
+    if isinstance(value, dict):
+        return f"dict({len(value)})"
+    if isinstance(value, list):  # canonical lists were lists or tuples
+        return f"list/tuple({len(value)})"
     return str(value)[:60]
 
 
