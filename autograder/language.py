@@ -133,8 +133,8 @@ MESSAGES: dict[str, Text] = {
         "The answer printed {count} characters: {text}", "Ответ напечатал текст (символов: {count}): {text}"
     ),
     "note.inputs": Text(
-        "The answer changed its input `{name}` in place. The caller would not expect that.",
-        "Ответ изменил на месте свой аргумент `{name}`. Вызывающий код этого не ждёт.",
+        "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
+        "Ответ изменил свой аргумент `{name}`: числа или флаг. Вызывающий код этого не ждёт.",
     ),
     "note.unusual.grad_mode": Text(
         "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
@@ -222,6 +222,10 @@ MESSAGES: dict[str, Text] = {
         "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
     ),
     "solution.ours": Text("Ways to write it", "Возможные решения"),
+    "reproduce.nothing": Text(
+        "`{name}` is checked without inputs: there is no case to try it on.",
+        "`{name}` проверяется без входных данных: примера для неё нет.",
+    ),
     "progress.title": Text("Progress", "Что сделано"),
     "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
     "progress.lesson": Text("lesson", "урок"),

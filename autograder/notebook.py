@@ -162,7 +162,7 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
     return Reply((message("solution.ours"), *found))
 
 
-def reproduce(name: str) -> Case:
+def reproduce(name: str) -> Case | Reply:
     """The public case on which the last check of `name` failed (the first one, if none did), made anew.
 
     Raises LookupError for an unknown exercise.
@@ -170,7 +170,8 @@ def reproduce(name: str) -> Case:
     exercise = exercises.find(name, SESSION.lesson)
     last = SESSION.last.get(name)
     index = last.finding.case if last and last.finding and last.finding.seed == PUBLIC_SEED else 0
-    return exercise.draw(PUBLIC_SEED)[index]
+    case = exercise.draw(PUBLIC_SEED)[index]
+    return case if vars(case) else Reply((message("reproduce.nothing", name=name),))
 
 
 @dataclass(frozen=True)

@@ -179,21 +179,23 @@ def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str]
 
 
 def _edited(case: Case, untouched: Case) -> Iterator[str]:
-    """Names of the inputs whose tensors hold something else now. Modules and optimizers are there to be changed."""
+    """Names of the inputs whose tensors are others now. Modules and optimizers are there to be changed."""
     for name, before in vars(untouched).items():
-        for old, new in zip(_tensors(before), _tensors(getattr(case, name, None))):
-            if old.shape != new.shape or (old.device == new.device and not _equal(old, new)):
-                yield name
-                break
+        old, new = list(_tensors(before)), list(_tensors(getattr(case, name, None)))
+        if len(old) != len(new) or not all(map(_same, old, new)):
+            yield name
 
 
-def _equal(old: torch.Tensor, new: torch.Tensor) -> bool:
-    return old.is_meta or torch.equal(old.nan_to_num(), new.nan_to_num())
+def _same(old: torch.Tensor, new: torch.Tensor) -> bool:
+    """Do two tensors have the same flag, shape and numbers?"""
+    if (old.requires_grad, old.shape, old.device) != (new.requires_grad, new.shape, new.device):
+        return False
+    return old.is_meta or torch.equal(old.detach().nan_to_num(), new.detach().nan_to_num())
 
 
 def _tensors(value: object) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
-        yield value.detach()
+        yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _tensors(item)
