@@ -85,7 +85,7 @@ class Card:
     def _closing(self) -> Iterator[tuple[str, str]]:
         """A sentence and a line of code to run."""
         verdict, name = self.verdict, self.exercise.name
-        if verdict.state == "passed":
+        if verdict.state == "passed" and self.exercise.asks_for != "dict":
             yield self._say("card.solution"), f'solution("{name}")'
         elif verdict.state in ("not yet", "not attempted"):
             yield self._say("card.hint"), f'hint("{name}")'

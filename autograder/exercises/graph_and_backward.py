@@ -15,7 +15,7 @@ from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import leaf, signed, uniform
 from autograder.language import Text
 from autograder.measure import counting_backward_runs, live_bytes
-from autograder.observation import AtMost, entries
+from autograder.observation import AtMost, canonical, compare, entries, number
 from autograder.probe import using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
@@ -109,6 +109,12 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
     minutes=10,
     aspects=[
         aspect(
+            "forgets",
+            0,
+            en="A second call begins anew: two graphs of the same form have as many nodes as each other.",
+            ru="Второй вызов начинает заново: в двух графах одинакового вида узлов поровну.",
+        ),
+        aspect(
             "nodes",
             2,
             en="Every node of the graph is counted, and counted once.",
@@ -117,8 +123,11 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
         aspect(
             "reads",
             1,
-            en="The walk does not go again through a node where it has been.",
-            ru="Обход не проходит повторно через узел, в котором уже был.",
+            en="The walk does not go again through a node where it has been. Counted are the reads of `next_functions` "
+            "on a chain of ten doublings.",
+            ru="Обход не проходит повторно через узел, в котором уже был. Сосчитаны чтения `next_functions` "
+            "на цепочке из десяти удвоений.",
+            after=("forgets", "nodes"),
         ),
     ],
     hints=[
@@ -127,8 +136,8 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
             "Как заметить, что вы пришли в узел во второй раз, по другому пути?",
         ),
         Text(
-            "Nodes can be put into a `set`. Ask the set before going on to a node's `next_functions`, and skip None.",
-            "Узлы можно класть в `set`. Спросите множество, прежде чем идти по `next_functions` узла, и пропускайте None.",
+            "Nodes can be put into a `set`. See whether a node is in it before you go on to its `next_functions`; skip None.",
+            "Узлы можно класть в `set`. Проверьте, нет ли узла в множестве, прежде чем идти по его `next_functions`; None пропускайте.",
         ),
         Text(
             "seen, todo = set(), [tensor.grad_fn]\nwhile todo:\n    node = todo.pop()\n    if ...:\n        continue\n    ...\nreturn len(seen)",
@@ -137,7 +146,15 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
     ],
 )
 def count_nodes(answer: Any, case: Case) -> dict[str, object]:
-    return {"nodes": answer.count_nodes(case.tensor), "reads": _reads_of(answer.count_nodes)}
+    nodes = answer.count_nodes(case.tensor)
+    first, second = (
+        canonical(answer.count_nodes(torch.ones((), requires_grad=True).exp().sin())) for _ in range(2)
+    )
+    return {
+        "forgets": compare(first, second) is None,
+        "nodes": number(nodes),
+        "reads": _reads_of(answer.count_nodes),
+    }
 
 
 @count_nodes.cases
@@ -151,6 +168,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(tensor=doubled)
     a, b, w = leaf(rng, 2, 3), leaf(rng, 3, 2), uniform(rng, 2, 2)
     yield Case(tensor=a.mean() + (10 - (a @ b + w).tanh() * (a @ b)).sum())
+    first, second = leaf(rng, 2, 3).unbind()
+    yield Case(tensor=(first * second).sum())
 
 
 @count_nodes.mistake(
@@ -227,9 +246,9 @@ def counts_edges(tensor: Tensor) -> int:
 
 
 @count_nodes.mistake(
-    en="It looks as if the number is right but every path is walked: the set is never asked before going on. "
-    "With each doubling the walk takes twice as long.",
-    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом множество не спрашивают. "
+    en="It looks as if the number is right but every path is walked: before a step nothing asks whether the node "
+    "has been visited. With each doubling the walk takes twice as long.",
+    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом не проверяется, был ли узел уже посещён. "
     "С каждым удвоением обход становится вдвое длиннее.",
 )
 def collects_along_every_path(tensor: Tensor) -> int:
@@ -245,36 +264,119 @@ def collects_along_every_path(tensor: Tensor) -> int:
     return len(seen)
 
 
+@count_nodes.mistake(
+    en="It looks as if nothing is returned: the number is printed, or `return` is missing.",
+    ru="Похоже, что ничего не возвращается: число напечатано или забыт `return`.",
+)
+def returns_nothing(tensor: Tensor) -> None:
+    return None
+
+
+@count_nodes.mistake(
+    en="It looks as if the nodes themselves come back in a set. Their number is asked for.",
+    ru="Похоже, что возвращаются сами узлы, множество. А нужно их число.",
+)
+def returns_the_set(tensor: Tensor) -> set[Any]:
+    return {*_nodes(tensor)}
+
+
+_remembered: set[Any] = set()
+
+
+@count_nodes.mistake(
+    en="It looks as if a call remembers the calls before it: a set outside the function, or one that is the default "
+    "of an argument, is made once and keeps its nodes.",
+    ru="Похоже, что вызов помнит предыдущие вызовы: множество вне функции или множество как значение аргумента "
+    "по умолчанию создаётся один раз и хранит свои узлы.",
+)
+def remembers_earlier_calls(tensor: Tensor) -> int:
+    _remembered.update(_nodes(tensor))
+    return len(_remembered)
+
+
+@count_nodes.mistake(
+    en="It looks as if a node is counted for each edge that leads to it.",
+    ru="Похоже, что узел сосчитан для каждого ребра, которое к нему ведёт.",
+)
+def counts_arrivals(tensor: Tensor) -> int:
+    return 1 + counts_edges(tensor)
+
+
+@count_nodes.mistake(
+    en="It looks as if the children of one node are told apart, but a node that two different nodes lead to is "
+    "still counted for every path.",
+    ru="Похоже, что повторы убраны только среди соседей одного узла: узел, к которому ведут разные узлы, всё ещё "
+    "сосчитан для каждого пути.",
+)
+def compares_siblings_only(tensor: Tensor) -> int:
+    def visits(node: Any) -> int:
+        return 1 + sum(visits(child) for child in {child for child, _ in node.next_functions} if child is not None)
+
+    return visits(tensor.grad_fn)
+
+
+@count_nodes.mistake(
+    en="It looks as if a node is looked up only when it is put on the list. Before its turn comes, a second edge can "
+    "put it there again.",
+    ru="Похоже, что узел проверяется, только когда попадает в список. Пока до него дойдёт очередь, второе ребро может "
+    "положить его туда ещё раз.",
+)
+def looks_up_too_early(tensor: Tensor) -> int:
+    seen: set[Any] = set()
+    todo: list[Any] = [tensor.grad_fn]
+    count = 0
+    while todo:
+        node = todo.pop()
+        count += 1
+        seen.add(node)
+        todo += [child for child, _ in node.next_functions if child is not None and child not in seen]
+    return count
+
+
+@count_nodes.mistake(
+    en="It looks as if a pair of node and number is taken for a node. Two results of `unbind` share one node.",
+    ru="Похоже, что за узел принята пара из узла и номера. У двух результатов `unbind` узел общий.",
+)
+def counts_pairs(tensor: Tensor) -> int:
+    nodes = _nodes(tensor)
+    edges = {(child, n) for node in nodes for child, n in node.next_functions if child is not None}
+    return len(edges | {(tensor.grad_fn, tensor.output_nr)})
+
+
 # ------------------------------------------------------------------------ core: the seed's pseudo-backward, mended
 
 
-_PRODUCTS = 10
+_SINES = 10
 
 
-class _Multiplications(TorchDispatchMode):
-    """Counts the multiplications of tensors."""
+class _Cosines(TorchDispatchMode):
+    """Notes the number of which a cosine is taken: the node of a sine does that once in each call."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.times: int = 0
+        self.of: list[float] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.times += func._schema.name == "aten::mul"
+        if func._schema.name == "aten::cos":
+            self.of.append(args[0].item())
         return func(*args, **(kwargs or {}))
 
 
-def _multiplications_of(backward: Callable[[Tensor], object]) -> int:
-    """The multiplications of a backward pass through ten products, each of the two numbers before it.
+def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
+    """How often ten nodes of sines are called, fewest first, then two leaves; a leaf left without a call counts as 1.
 
-    The node of a product multiplies twice. Ten nodes need 20 multiplications; a walk along every path, or one that
-    calls a node again at each distance from the root, needs many more.
+    Each sine is that of a product of the two numbers before it, so that paths join at many depths.
     """
-    before, root = (torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.01, 0.99))
-    for _ in range(_PRODUCTS):
-        before, root = root, before * root
-    with _Multiplications() as count:
+    before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
+    arrived: list[Tensor] = []
+    for each in leaves:
+        each.register_post_accumulate_grad_hook(arrived.append)
+    for _ in range(_SINES):
+        before, root = root, (before * root).sin()
+    with _Cosines() as cosines:
         backward(root)
-    return int(count.times)
+    at_sines = sorted(cosines.of.count(x) for x in set(cosines.of))
+    return at_sines + [max(1, sum(each is other for other in arrived)) for each in leaves]
 
 
 @exercise(
@@ -282,25 +384,32 @@ def _multiplications_of(backward: Callable[[Tensor], object]) -> int:
     kind="find the bug",
     core=True,
     difficulty=3,
-    minutes=20,
+    minutes=25,
     aspects=[
         aspect(
             "engine_runs",
             0,
-            en="The nodes are called by your own code: `backward()` and `torch.autograd.grad` are not used.",
-            ru="Узлы вызывает ваш собственный код: `backward()` и `torch.autograd.grad` не используются.",
+            en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
+            ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Сосчитаны такие проходы.",
         ),
         aspect(
             "gradients",
-            3,
+            2,
             en="`.grad` of every leaf is what `root.backward()` would leave there.",
             ru="В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`.",
         ),
         aspect(
+            "own",
+            1,
+            en="Each leaf has a `.grad` of its own, without a graph: it shares no memory.",
+            ru="У каждого листа свой собственный `.grad`, без графа: общей памяти у них нет.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
             "calls",
             2,
-            en="Each node is called once, however many paths lead to it.",
-            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело.",
+            en="Each node is called once, however many paths lead to it. Counted are the calls of 12 nodes.",
+            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Сосчитаны вызовы 12 узлов.",
             after=("engine_runs", "gradients"),
         ),
     ],
@@ -325,12 +434,18 @@ def run_backward(answer: Any, case: Case) -> dict[str, object]:
     leaves = _leaves(case.root)
     with counting_backward_runs() as runs:
         answer.run_backward(case.root)
-    multiplications = _multiplications_of(answer.run_backward)
+    gradients = [each.grad for each in leaves if each.grad is not None]
+    calls = _calls_of(answer.run_backward)
     return {
-        "engine_runs": runs.times,
-        "gradients": [each.grad for each in leaves],
-        "calls": AtMost(limit=3 * _PRODUCTS, used=multiplications),
-        "multiplications": multiplications,
+        "engine_runs": AtMost(limit=0, used=runs.times),
+        "gradients": {f"leaf {i}": each.grad for i, each in enumerate(leaves, 1)},
+        "own": {
+            "shared": len({g.data_ptr() for g in gradients}) < len(gradients)
+            or any(0 in g.stride() and g.numel() > 1 for g in gradients),
+            "requires_grad": any(g.requires_grad for g in gradients),
+        },
+        "calls": AtMost(limit=_SINES + 2, used=sum(calls)),
+        "calls_of_each": calls,
     }
 
 
@@ -343,8 +458,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     h = a * b
     k = h.sin()
     # sums hand on one and the same tensor: adding to it in place, in whatever order, changes a gradient next door
-    c, d = leaf(rng, 3), leaf(rng, 3)
-    passed_on = a.sin() + (a + b) + b.cos() + (c + d + c.sin())
+    c, d, e, f = (leaf(rng, 3) for _ in range(4))
+    passed_on = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
     yield Case(root=(k * h + (k + a).exp() * h - b + passed_on).sum())
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
@@ -366,11 +481,28 @@ def _seed_backward(root: Tensor, at_leaf: Callable[[Tensor, Tensor], None]) -> N
 
 
 def _assign(tensor: Tensor, gradient: Tensor) -> None:
-    tensor.grad = gradient
+    tensor.grad = gradient.clone()
 
 
 def _add(tensor: Tensor, gradient: Tensor) -> None:
-    tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+    tensor.grad = gradient.clone() if tensor.grad is None else tensor.grad + gradient
+
+
+def _in_order(
+    root: Tensor,
+    at_leaf: Callable[[Any, Tensor], object],
+    start: Callable[[Tensor], Tensor] = torch.ones_like,
+    call: Callable[[Any, Tensor], tuple[Tensor | None, ...]] = _call,
+) -> None:
+    """A right backward pass in topological order, whose steps a mistake may replace."""
+    arrived = {root.grad_fn: start(root)}
+    for node in _nodes(root):
+        if hasattr(node, "variable"):
+            at_leaf(node, arrived[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, call(node, arrived[node])):
+            if child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
 
 
 @run_backward.mistake(
@@ -385,7 +517,7 @@ def assigns(root: Tensor) -> None:
     en="It looks as if the gradients are right but every path is walked on its own. "
     "A node where paths join is called again for each of them, and the time doubles with every square.",
     ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. "
-    "Узел, в котором пути сходятся, вызывается заново для каждого из них, и время удваивается с каждым квадратом.",
+    "Узел, в котором пути сходятся, вызывается заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
 )
 def walks_every_path(root: Tensor) -> None:
     _seed_backward(root, _add)
@@ -401,7 +533,7 @@ def sends_the_running_total(root: Tensor) -> None:
     def backward(node: Any, incoming: Tensor) -> None:
         total[node] = total[node] + incoming if node in total else incoming
         if hasattr(node, "variable"):
-            node.variable.grad = total[node]
+            _assign(node.variable, total[node])
             return
         for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
             if child is not None and gradient is not None:
@@ -429,7 +561,7 @@ def does_not_wait(root: Tensor) -> None:
             total[child] = total[child] + gradient if child in total else gradient
     for node, gradient in total.items():
         if hasattr(node, "variable"):
-            node.variable.grad = gradient
+            _assign(node.variable, gradient)
 
 
 @run_backward.mistake(
@@ -444,7 +576,7 @@ def one_path_only(root: Tensor) -> None:
             return
         seen.add(node)
         if hasattr(node, "variable"):
-            node.variable.grad = incoming
+            _assign(node.variable, incoming)
             return
         for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
             if child is not None and gradient is not None:
@@ -473,7 +605,7 @@ def goes_depth_first(root: Tensor) -> None:
             if child is not None and gradient is not None:
                 total[child] = total[child] + gradient if child in total else gradient
         if not node.next_functions:
-            node.variable.grad = total[node]
+            _assign(node.variable, total[node])
 
 
 @run_backward.mistake(
@@ -504,7 +636,7 @@ def calls_with_ones(root: Tensor) -> None:
     arrived: dict[Any, Tensor] = {}
     for node in _nodes(root):
         if hasattr(node, "variable"):
-            node.variable.grad = arrived[node]
+            _assign(node.variable, arrived[node])
             continue
         incoming = torch.ones_like(arrived.get(node, root))
         for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
@@ -522,7 +654,7 @@ def first_input_only(root: Tensor) -> None:
         if node not in arrived:
             continue
         if hasattr(node, "variable"):
-            node.variable.grad = arrived[node]
+            _assign(node.variable, arrived[node])
             continue
         child, gradient = node.next_functions[0][0], _call(node, arrived[node])[0]
         if child is not None and gradient is not None:
@@ -530,16 +662,129 @@ def first_input_only(root: Tensor) -> None:
 
 
 @run_backward.mistake(
+    en="It looks as if the leaves are still passed over: nothing is put into their `.grad`.",
+    ru="Похоже, что листья по-прежнему пропускаются: в их `.grad` ничего не попадает.",
+)
+def leaves_nothing_at_the_leaves(root: Tensor) -> None:
+    _seed_backward(root, lambda *_: None)
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient arrives at a leaf twice: the node of a leaf adds to `.grad` by itself, "
+    "so an assignment beside the call doubles it.",
+    ru="Похоже, что градиент попадает в лист дважды: узел листа сам прибавляет его к `.grad`, "
+    "и вместе с присваиванием получается вдвое больше.",
+)
+def doubles_at_the_leaf(root: Tensor) -> None:
+    def at_leaf(node: Any, gradient: Tensor) -> None:
+        node.variable.grad = gradient.clone()
+        _call(node, gradient)
+
+    _in_order(root, at_leaf)
+
+
+@run_backward.mistake(
+    en="It looks as if the values are right but leaves share one gradient. An addition hands the same tensor to both "
+    "of its inputs: give each leaf a copy, or call its node, which takes care of that.",
+    ru="Похоже, что значения верны, но у листьев общий градиент. Сложение отдаёт обоим входам один и тот же тензор: "
+    "дайте каждому листу копию или вызовите его узел, он об этом позаботится.",
+)
+def shares_gradients(root: Tensor) -> None:
+    _in_order(root, lambda node, gradient: setattr(node.variable, "grad", gradient))
+
+
+@run_backward.mistake(
+    en="It looks as if the nodes are called with gradient tracking on: the gradients have got a graph of their own.",
+    ru="Похоже, что узлы вызваны при включённом отслеживании вычислений: у градиентов появился свой граф.",
+)
+def tracks_the_pass(root: Tensor) -> None:
+    def tracked(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = node(gradient)
+        return gradients if isinstance(gradients, tuple) else (gradients,)
+
+    _in_order(root, lambda node, gradient: node(gradient), call=tracked)
+
+
+@run_backward.mistake(
+    en="It looks as if the node of a leaf is called for every edge that leads to it. It is a node like the others: "
+    "wait, add up, call once.",
+    ru="Похоже, что узел листа вызывается для каждого ребра, которое к нему ведёт. Он такой же узел, как другие: "
+    "дождаться всех, сложить, вызвать один раз.",
+)
+def calls_leaves_for_each_edge(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in _nodes(root):
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
+            if hasattr(child, "variable") and gradient is not None:
+                _call(child, gradient)
+            elif child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if the pass starts with a float32 number. The root may be float64: start with `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32. Корень может быть float64: начните с `torch.ones_like(root)`.",
+)
+def starts_in_float32(root: Tensor) -> None:
+    _in_order(root, _call, start=lambda _: torch.tensor(1.0))
+
+
+@run_backward.mistake(
+    en="It looks as if nodes are taken from a stack as they come. A node is called before everything that leads to it "
+    "has arrived, and what was sent on is sent on again.",
+    ru="Похоже, что узлы берутся из стека как попало. Узел вызывается раньше, чем пришло всё, что к нему ведёт, "
+    "и уже переданное передаётся снова.",
+)
+def takes_from_a_stack(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    todo: list[Any] = [root.grad_fn]
+    while todo:
+        node = todo.pop()
+        if hasattr(node, "variable"):
+            _assign(node.variable, total[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+                todo.append(child)
+
+
+@run_backward.mistake(
+    en="It looks as if nodes wait in a queue and each is called once, but when its turn comes, "
+    "not all that leads to it has arrived.",
+    ru="Похоже, что узлы стоят в очереди и каждый вызван один раз, но к этому моменту пришло не всё, что к нему ведёт.",
+)
+def takes_from_a_queue(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    queue: deque[Any] = deque([root.grad_fn])
+    done: set[Any] = set()
+    while queue:
+        node = queue.popleft()
+        if node in done:
+            continue
+        done.add(node)
+        if hasattr(node, "variable"):
+            _assign(node.variable, total[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+                queue.append(child)
+
+
+@run_backward.mistake(
     en="It looks as if a gradient that has arrived is added to in place. An addition hands the same tensor to both of its inputs: "
     "the other one changes with it.",
-    ru="Похоже, что к дошедшему градиенту прибавляют на месте. Сложение отдаёт обоим входам один и тот же тензор: "
+    ru="Похоже, что новый градиент прибавляется к уже пришедшему на месте. Сложение отдаёт обоим входам один и тот же тензор: "
     "вместе с одним меняется и другой.",
 )
 def adds_in_place(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
     for node in _nodes(root):
         if hasattr(node, "variable"):
-            node.variable.grad = arrived[node]
+            _assign(node.variable, arrived[node])
             continue
         for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
             if child is None or gradient is None:
@@ -577,8 +822,8 @@ def lets_the_engine_do_it(root: Tensor) -> None:
             "Обратный проход освобождает то, что граф сохранил, а не сам граф. Ошибку даёт только узел, которому не хватает сохранённого.",
         ),
         Text(
-            "In `x * x + w` the way to `w` goes through an addition alone. It is taken before the multiplication is reached.",
-            "В `x * x + w` путь к `w` идёт только через сложение. Он проходится раньше, чем очередь доходит до умножения.",
+            "In `x * x + w` the addition makes two nodes ready: that of `w`, an `AccumulateGrad`, and the multiplication. Which of them is run first?",
+            "В `x * x + w` после сложения готовы два узла: `AccumulateGrad` для `w` и узел умножения. Какой из них выполняется первым?",
         ),
     ],
 )
@@ -587,51 +832,84 @@ def predict_second_backward(answer: Any, case: Case) -> dict[str, object]:
 
 
 @predict_second_backward.mistake(
-    en="It looks as if a second `backward()` always raises. It does so only where something saved is needed: an addition saves nothing.",
-    ru="Похоже, что второй `backward()` всегда вызывает ошибку. Так бывает, только если нужно что-то сохранённое: сложение не сохраняет ничего.",
+    en="It looks as if you expect every second `backward()` to raise. It raises only where something saved is needed: "
+    "an addition saves nothing.",
+    ru="Похоже, вы считаете, что второй `backward()` всегда вызывает ошибку. На самом деле ошибка бывает, только если "
+    "нужно что-то сохранённое: сложение не сохраняет ничего.",
 )
 def always_raises() -> dict[str, object]:
     return {"x + w: second": "RuntimeError"}
 
 
 @predict_second_backward.mistake(
-    en="It looks as if a second pass without an error left `.grad` as it was. It adds the whole gradient once more.",
-    ru="Похоже, что второй проход без ошибки оставил `.grad` прежним. Он прибавляет весь градиент ещё раз.",
+    en="It looks as if you expect a second pass without an error to leave `.grad` as it was. It adds the whole gradient "
+    "once more.",
+    ru="Похоже, вы считаете, что второй проход без ошибки оставляет `.grad` прежним. На самом деле он прибавляет весь "
+    "градиент ещё раз.",
 )
 def second_pass_adds_nothing() -> dict[str, object]:
     return {"x + w: x.grad": 1.0}
 
 
 @predict_second_backward.mistake(
-    en="It looks as if a second pass never raises. `x * x` has to know `x`, and that was freed after the first pass.",
-    ru="Похоже, что второй проход никогда не вызывает ошибки. Для `x * x` нужен `x`, а он освобождён после первого прохода.",
+    en="It looks as if you expect each pass to replace what is in `.grad`. It adds, with `retain_graph=True` as without.",
+    ru="Похоже, вы считаете, что каждый проход заменяет содержимое `.grad`. На самом деле он прибавляет, "
+    "и с `retain_graph=True`, и без него.",
+)
+def each_pass_replaces() -> dict[str, object]:
+    return {"x + w: x.grad": 1.0, "retained: x.grad": 6.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if you expect no second pass to raise. `x * x` has to know `x`, and that was freed after the first pass.",
+    ru="Похоже, вы считаете, что второй проход никогда не вызывает ошибки. На самом деле для `x * x` нужен `x`, "
+    "а он освобождён после первого прохода.",
 )
 def never_raises() -> dict[str, object]:
     return {"x * x + w: second": None}
 
 
 @predict_second_backward.mistake(
-    en="It looks as if a backward pass that raises changes nothing. `w` had its gradient added before the error.",
-    ru="Похоже, что обратный проход, закончившийся ошибкой, ничего не меняет. К `w` градиент прибавлен ещё до ошибки.",
+    en="It looks as if you expect a backward pass that raises to change nothing. `w` had its gradient added before the error.",
+    ru="Похоже, вы считаете, что обратный проход, закончившийся ошибкой, ничего не меняет. На самом деле к `w.grad` "
+    "градиент прибавлен ещё до ошибки.",
 )
 def an_error_changes_nothing() -> dict[str, object]:
     return {"x * x + w: w.grad": 1.0}
 
 
 @predict_second_backward.mistake(
-    en="It looks as if `x.grad` was doubled although the pass broke off before it got to `x`.",
-    ru="Похоже, что `x.grad` удвоился, хотя проход оборвался раньше, чем дошёл до `x`.",
+    en="It looks as if you expect `x.grad` to double. The second pass broke off before it got to `x`.",
+    ru="Похоже, вы считаете, что `x.grad` удвоился. На самом деле второй проход оборвался раньше, чем дошёл до `x`.",
 )
 def an_error_doubles_everything() -> dict[str, object]:
     return {"x * x + w: x.grad": 12.0}
 
 
 @predict_second_backward.mistake(
-    en="It looks as if `retain_graph=True` kept the second pass from adding to `.grad`. It keeps what was saved; `.grad` adds up as ever.",
-    ru="Похоже, что `retain_graph=True` не дал второму проходу прибавить к `.grad`. Он хранит сохранённое; `.grad` накапливается как всегда.",
+    en="It looks as if you expect `retain_graph=True` to keep the second pass from adding. It keeps what was saved; "
+    "`.grad` adds up as ever.",
+    ru="Похоже, вы считаете, что с `retain_graph=True` второй проход ничего не прибавляет. На самом деле сохраняется лишь "
+    "то, что запомнили узлы; `.grad` накапливается как всегда.",
 )
 def retaining_does_not_add() -> dict[str, object]:
     return {"retained: x.grad": 6.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if the derivative of `x * x` is taken to be `x`. It is `2 * x`: two edges lead to `x`.",
+    ru="Похоже, вы считаете, что производная `x * x` равна `x`. На самом деле она равна `2 * x`: к `x` ведут два ребра.",
+)
+def forgets_the_factor_two() -> dict[str, object]:
+    return {"x * x + w: x.grad": 3.0, "retained: x.grad": 6.0}
+
+
+@predict_second_backward.mistake(
+    en="It looks as if `None` stands in quotes. A pass that runs gives `None` itself, not a word.",
+    ru="Похоже, что `None` записан в кавычках. Если проход выполнился, получается сам `None`, а не слово.",
+)
+def quotes_none() -> dict[str, object]:
+    return {"x + w: second": "None"}
 
 
 # ------------------------------------------------------------------------------------- core: two losses on one graph
@@ -642,11 +920,7 @@ TwoLosses = tuple[Tensor, Tensor]
 
 def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
     h = torch.tanh(x @ w)
-    return mse_loss(h, y), (h**2).mean()
-
-
-def _number(value: Any) -> float:
-    return float(value.item()) if isinstance(value, Tensor) else float(value)
+    return ((h - y) ** 2).mean(), (h**2).mean()
 
 
 def _goes_again(loss: object, w: Tensor) -> bool:
@@ -666,7 +940,8 @@ _ROWS, _WIDTH = 64, 32
 def _left_of(answer: Callable[..., object]) -> AtMost:
     """Bytes that stay in memory after the call while the pair that came back is held, the pair's own not counted.
 
-    (Those of a `mse_loss` are many: on the CPU its one number lies in a storage as large as the input.) `.grad` and a
+    (Those of a `mse_loss` would be many: on the CPU its one number lies in a storage as large as the input.) `.grad`
+    and a
     quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds a whole activation.
     """
     w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
@@ -688,6 +963,12 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
     minutes=10,
     aspects=[
         aspect(
+            "untouched",
+            0,
+            en="`w`, `x` and `y` hold what they held before the call.",
+            ru="`w`, `x` и `y` содержат то же, что до вызова.",
+        ),
+        aspect(
             "losses",
             0,
             en="The pair that comes back holds the values of the two losses.",
@@ -702,16 +983,18 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
         aspect(
             "backward_runs",
             1,
-            en="One backward pass serves both losses.",
-            ru="Обе функции потерь обслуживает один обратный проход.",
-            after=("losses", "gradient"),
+            en="Autograd makes one backward pass for both losses.",
+            ru="Для обеих функций потерь сделан один обратный проход autograd.",
+            after=("untouched", "losses", "gradient"),
         ),
         aspect(
             "left",
             2,
-            en="After the call nothing that the graph has saved is in memory, although the pair that came back still is.",
-            ru="После вызова в памяти нет ничего из сохранённого графом, хотя возвращённая пара ещё хранится.",
-            after=("losses", "gradient"),
+            en="After the call nothing that the graph has saved is in memory, although the pair that came back still is. "
+            "Counted are bytes on inputs of 64 rows.",
+            ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
+            "Сосчитаны байты на входах из 64 строк.",
+            after=("untouched", "losses", "gradient"),
         ),
     ],
     hints=[
@@ -720,8 +1003,8 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
             "Градиент линеен. У какого одного числа градиент как раз такой, какой нужен?",
         ),
         Text(
-            "`retain_graph=True` keeps what the graph has saved for a further pass. After the last pass there is none.",
-            "`retain_graph=True` хранит сохранённое графом для следующего прохода. После последнего следующего нет.",
+            "`retain_graph=True` keeps what the graph has saved: a further pass will need it. After the last pass there is none.",
+            "`retain_graph=True` не даёт освободить то, что сохранил граф: оно понадобится следующему проходу. А после последнего следующего уже не будет.",
         ),
         Text(
             "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
@@ -734,10 +1017,11 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
     with using_answer():
         fit, size = pair
-        losses = [_number(fit), _number(size)]
+        losses = {"fit": number(fit), "size": number(size)}
         gradient = None if case.w.grad is None else case.w.grad.clone()
         again = [_goes_again(fit, case.w), _goes_again(size, case.w)]
     return {
+        "untouched": {"w": case.w, "x": case.x, "y": case.y},
         "losses": losses,
         "gradient": gradient,
         "goes_again": again,
@@ -765,8 +1049,9 @@ def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLoss
 
 
 @fix_two_losses.mistake(
-    en="It looks as if there are still two backward passes: the part that the losses share is gone through twice.",
-    ru="Похоже, что обратных проходов по-прежнему два: общая для потерь часть проходится дважды.",
+    en="It looks as if there are still two backward passes: the part of the graph that the losses share is gone through "
+    "twice, or was even made twice.",
+    ru="Похоже, что обратных проходов по-прежнему два: общая часть графа проходится дважды или даже дважды построена.",
 )
 def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -776,8 +1061,10 @@ def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoL
 
 
 @fix_two_losses.mistake(
-    en="It looks as if there is one pass now, but with `retain_graph=True`: as long as a loss is held, all saved values stay.",
-    ru="Похоже, что проход теперь один, но с `retain_graph=True`: пока хранится хотя бы одно значение потерь, остаётся всё сохранённое.",
+    en="It looks as if there is one pass now, but with `retain_graph=True` or `create_graph=True`: as long as a loss is "
+    "held, all saved values stay.",
+    ru="Похоже, что проход теперь один, но с `retain_graph=True` или `create_graph=True`: пока хранится хотя бы одно "
+    "значение функции потерь, остаётся всё сохранённое.",
 )
 def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -815,6 +1102,70 @@ def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses
     return fit, size
 
 
+@fix_two_losses.mistake(
+    en="It looks as if nothing has changed but the wording: there are still two backward passes, and each of them keeps "
+    "what the graph has saved.",
+    ru="Похоже, что изменилась только запись: обратных проходов по-прежнему два, и каждый хранит то, что сохранил граф.",
+)
+def retains_for_both(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * size).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    fit.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the two values have changed places.",
+    ru="Похоже, что два значения поменялись местами.",
+)
+def swaps_the_pair(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward()  # type: ignore[no-untyped-call]
+    return size, fit
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `share * size` comes back in place of `size`.",
+    ru="Похоже, что вместо `size` возвращается `share * size`.",
+)
+def returns_the_weighted_size(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, share * size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `share` is applied twice.",
+    ru="Похоже, что множитель `share` применён дважды.",
+)
+def applies_the_share_twice(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.backward([fit, share * size], [None, torch.full_like(size, share)])
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient never gets into `w.grad`: `torch.autograd.grad` returns it and leaves `.grad` alone.",
+    ru="Похоже, что градиент не попадает в `w.grad`: `torch.autograd.grad` возвращает его, а `.grad` не трогает.",
+)
+def leaves_grad_empty(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.grad(fit + share * size, w)
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient is right but computed by hand: no backward pass of autograd was made, and one is asked for.",
+    ru="Похоже, что градиент верен, но вычислен вручную: обратного прохода autograd не было, а нужен один.",
+)
+def computes_it_by_hand(w: Tensor, x: Tensor, y: Tensor, share: float) -> tuple[float, float]:
+    with torch.no_grad():
+        h = torch.tanh(x @ w)
+        fit, size = _losses(w, x, y)
+        w.grad = x.T @ (2 * (h - y + share * h) / h.numel() * (1 - h**2))
+    return fit.item(), size.item()
+
+
 # ------------------------------------------------------------------------------------- core: what keeps graphs alive
 
 
@@ -825,19 +1176,20 @@ def linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
     return model
 
 
-def _batches(rng: torch.Generator, *targets: float, features: int) -> Batches:
+def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
     """Batches of four samples; the further a target is from 0, the greater the loss."""
-    return [(signed(rng, 4, features), t * uniform(rng, 4, 1)) for t in targets]
+    return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
 
 
 _BATCHES = 8
 
 
-def _memory_of(answer: Callable[..., object]) -> AtMost:
+def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
     """Peak bytes over 8 batches through a hidden layer of 64 x 32 numbers; the first batch is the worst.
 
     A finished graph holds one hidden activation, one that is being built two. The worst so far, the batch before and
-    the one being built make 4; the limit is 1.25 times that. All eight graphs make 9.
+    the one being built make 4; the limit is 1.25 times that. All eight graphs make 9, one batch out of all eight 16.
+    The word says which of these it is like.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
     batches = [
@@ -847,7 +1199,9 @@ def _memory_of(answer: Callable[..., object]) -> AtMost:
     known = [*net.parameters(), *(tensor for batch in batches for tensor in batch)]
     with live_bytes(known) as live:
         answer(net, batches)
-    return AtMost(limit=round(1.25 * 4 * _ROWS * _WIDTH * 8), used=live.peak)
+    activations = live.peak / (_ROWS * _WIDTH * 8)
+    like = "some graphs" if activations < 8 else "all graphs" if activations < 13 else "one large batch"
+    return AtMost(limit=round(1.25 * 4 * _ROWS * _WIDTH * 8), used=live.peak), like
 
 
 @exercise(
@@ -858,33 +1212,48 @@ def _memory_of(answer: Callable[..., object]) -> AtMost:
     minutes=12,
     aspects=[
         aspect(
+            "state",
+            0,
+            en="No backward pass is made inside, and the model, its `.grad` and the list of batches stay as they were.",
+            ru="Обратного прохода внутри нет, а модель, её `.grad` и список батчей остались прежними.",
+        ),
+        aspect(
             "mean",
             1,
             en="The first of the pair is the mean loss over all batches, a `float`.",
             ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
         ),
         aspect(
+            "worst",
+            1,
+            en="The second of the pair is the loss of the worst batch.",
+            ru="Второе в паре — значение функции потерь на худшем батче.",
+        ),
+        aspect(
             "gradient",
-            2,
+            1,
             en="A backward pass from the second of the pair gives the gradient of the worst batch's loss.",
             ru="Обратный проход от второго в паре даёт градиент функции потерь на худшем батче.",
+            after=("state", "worst"),
         ),
         aspect(
             "live_bytes",
             1,
-            en="However many batches there are, at most three graphs are in memory at any moment.",
-            ru="Сколько бы ни было батчей, в памяти никогда не больше трёх графов.",
-            after=("mean", "gradient"),
+            en="However many batches there are, at most three graphs are in memory at any moment. Counted are bytes "
+            "with 8 batches of 64 rows.",
+            ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Сосчитаны байты "
+            "на 8 батчах по 64 строки.",
+            after=("state", "mean", "worst", "gradient"),
         ),
     ],
     hints=[
         Text(
             "A graph lives as long as something refers to it. Which names and lists hold a loss, and until when?",
-            "Граф живёт, пока на него кто-то ссылается. Какие имена и списки хранят значение потерь и до каких пор?",
+            "Граф живёт, пока на него что-то ссылается. Какие имена и списки хранят значение функции потерь и до каких пор?",
         ),
         Text(
-            "Add numbers, not tensors: `loss.item()` has no history. Keep one tensor, the worst so far.",
-            "Складывайте числа, а не тензоры: у `loss.item()` нет истории. Храните один тензор — худший на данный момент.",
+            "What has to be a tensor with a history in the end, and what may be a number from the start?",
+            "Что в конце должно быть тензором с историей, а что может быть числом с самого начала?",
         ),
         Text(
             "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
@@ -893,29 +1262,44 @@ def _memory_of(answer: Callable[..., object]) -> AtMost:
     ],
 )
 def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
-    pair = answer.mean_and_worst(case.model, case.batches)
+    weight = case.model.weight
+    with counting_backward_runs() as runs:
+        pair = answer.mean_and_worst(case.model, case.batches)
+    state = {
+        "backward passes": runs.times,
+        "weight": weight.detach().clone(),
+        "weight.grad": None if weight.grad is None else weight.grad.clone(),
+        "model.training": case.model.training,
+        "len(batches)": len(case.batches),
+    }
+    weight.grad = None
     with using_answer():
         mean, worst = pair
-        has_graph = isinstance(worst, Tensor) and worst.requires_grad
-        case.model.zero_grad()
-        if has_graph:
+        if isinstance(worst, Tensor) and worst.requires_grad and not runs.times:
             worst.backward()
+    live, like = _memory_of(answer.mean_and_worst)
     return {
+        "state": state,
         "mean": mean,
-        "gradient": case.model.weight.grad,
-        "worst": worst,
-        "live_bytes": _memory_of(answer.mean_and_worst),
+        "worst": number(worst),
+        "gradient": weight.grad,
+        "is_tensor": isinstance(worst, Tensor),
+        "live_bytes": live,
+        "like": like,
     }
 
 
 @mean_and_worst.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for features, targets in (
-        (2, (5.0, 40.0, 10.0, 20.0)),
-        (3, (90.0, 9.0, 30.0)),
-        (1, (20.0, 7.0, 8.0, 16.0, 80.0, 50.0)),
+    for features, scale, targets in (
+        (2, 1.0, (5.0, 40.0, 10.0, 20.0)),
+        (3, 1e-3, (90.0, 9.0, 30.0)),
+        (1, 1.0, (20.0, 7.0, 8.0, 16.0, 80.0, 50.0)),
     ):
-        yield Case(model=linear(rng, features), batches=_batches(rng, *targets, features=features))
+        model = linear(rng, features)
+        if features == 3:
+            model.weight.grad = 100 * signed(rng, 1, 3)
+        yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
 
 
 Pair = tuple[Any, Any]
@@ -923,7 +1307,7 @@ Pair = tuple[Any, Any]
 
 @mean_and_worst.mistake(
     en="It looks as if the graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a tensor.",
-    ru="Похоже, что граф каждого батча остаётся до конца: в списке значений потерь либо за суммой или максимумом, которые остались тензором.",
+    ru="Похоже, что граф каждого батча остаётся до конца: в списке значений функции потерь либо за суммой или максимумом, которые остались тензором.",
 )
 def keeps_every_graph(model: Any, batches: Batches) -> Pair:
     losses = [mse_loss(model(x), y) for x, y in batches]
@@ -941,7 +1325,7 @@ def returns_a_tensor(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the losses are added up and not divided by the number of batches.",
-    ru="Похоже, что значения потерь сложены, но не разделены на число батчей.",
+    ru="Похоже, что значения функции потерь сложены, но не разделены на число батчей.",
 )
 def returns_the_sum(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -959,7 +1343,7 @@ def detaches_the_worst(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the worst loss is a number. A number has no graph, and nothing can go backward from it.",
-    ru="Похоже, что худшее значение потерь — это число. У числа нет графа, и обратный проход от него невозможен.",
+    ru="Похоже, что наибольшее значение функции потерь — это число. У числа нет графа, и обратный проход от него невозможен.",
 )
 def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -968,7 +1352,7 @@ def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the batch with the smallest loss was kept.",
-    ru="Похоже, что оставлен батч с наименьшим значением потерь.",
+    ru="Похоже, что оставлен батч с наименьшим значением функции потерь.",
 )
 def keeps_the_best(model: Any, batches: Batches) -> Pair:
     return _mean_and_extreme(model, batches, min)
@@ -976,7 +1360,7 @@ def keeps_the_best(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the last batch was kept, whatever its loss.",
-    ru="Похоже, что оставлен последний батч, каково бы ни было его значение потерь.",
+    ru="Похоже, что оставлен последний батч, каково бы ни было на нём значение функции потерь.",
 )
 def keeps_the_last(model: Any, batches: Batches) -> Pair:
     mean, _ = _mean_and_extreme(model, batches, max)
@@ -984,13 +1368,76 @@ def keeps_the_last(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="It looks as if a backward pass inside the function has used the graph up: what it had saved is freed.",
-    ru="Похоже, что обратный проход внутри функции уже израсходовал граф: сохранённое в нём освобождено.",
+    en="It looks as if a backward pass from the worst loss is made inside the function. It is for the caller to make.",
+    ru="Похоже, что внутри функции выполнен обратный проход от наибольшего значения функции потерь. Его сделает вызывающий код.",
 )
 def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
     worst.backward()
     return mean, worst
+
+
+@mean_and_worst.mistake(
+    en="It looks as if a backward pass is made inside the function for every batch: gradients were added to `.grad`.",
+    ru="Похоже, что внутри функции выполнен обратный проход для каждого батча: к `.grad` прибавлены градиенты.",
+)
+def goes_backward_for_every_batch(model: Any, batches: Batches) -> Pair:
+    for x, y in batches:
+        mse_loss(model(x), y).backward()  # type: ignore[no-untyped-call]
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the model is left in evaluation mode. Nobody asked to switch the mode.",
+    ru="Похоже, что модель осталась в режиме оценки. Переключать режим никто не просил.",
+)
+def leaves_eval_mode(model: Any, batches: Batches) -> Pair:
+    model.eval()
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the function clears `.grad`. What is in there is the caller's.",
+    ru="Похоже, что функция обнуляет `.grad`. То, что там лежит, принадлежит вызывающему коду.",
+)
+def clears_the_gradients(model: Any, batches: Batches) -> Pair:
+    model.zero_grad()
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the two have changed places: the tensor comes first.",
+    ru="Похоже, что значения поменялись местами: тензор стоит первым.",
+)
+def swaps_the_two(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return worst, mean
+
+
+@mean_and_worst.mistake(
+    en="It looks as if more graphs are kept than are needed: those of several batches at once.",
+    ru="Похоже, что хранится больше графов, чем нужно: сразу для нескольких батчей.",
+)
+def keeps_several(model: Any, batches: Batches) -> Pair:
+    kept: list[Tensor] = []
+    total = 0.0
+    for x, y in batches:
+        kept = sorted([*kept, mse_loss(model(x), y)])[-4:]
+        total += mse_loss(model(x), y).item()
+    return total / len(batches), kept[-1]
+
+
+@mean_and_worst.mistake(
+    en="It looks as if all batches are put together and computed at once. The memory grows with their number, "
+    "with a graph or without.",
+    ru="Похоже, что все батчи собраны вместе и вычислены сразу. Память растёт с их числом, есть граф или нет.",
+)
+def joins_the_batches(model: Any, batches: Batches) -> Pair:
+    with torch.no_grad():
+        x, y = (torch.cat(each) for each in zip(*batches))
+        losses = ((model(x) - y) ** 2).flatten().reshape(len(batches), -1).mean(1)
+    x, y = batches[int(losses.argmax())]
+    return losses.mean().item(), mse_loss(model(x), y)
 
 
 def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
@@ -1007,7 +1454,14 @@ def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor
     core=True,
     difficulty=2,
     minutes=10,
+    rtol=2e-5,
     aspects=[
+        aspect(
+            "untouched",
+            0,
+            en="`x` is what it was: the same numbers, and no hook.",
+            ru="`x` остался прежним: числа те же, хуков нет.",
+        ),
         aspect(
             "value",
             1,
@@ -1017,18 +1471,19 @@ def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor
         aspect(
             "gradient",
             2,
-            en="The derivative is half of one over the root where `x > 0`, and 0 elsewhere.",
-            ru="Производная равна половине от единицы, делённой на корень, там, где `x > 0`, и нулю в остальных местах.",
+            en="The derivative is `1 / (2 * sqrt(x))` where `x > 0`, and 0 elsewhere.",
+            ru="Производная равна `1 / (2 * sqrt(x))` там, где `x > 0`, и нулю в остальных местах.",
+            after=("untouched", "value"),
         ),
     ],
     hints=[
         Text(
-            "`where` sends 0 into the branch that was not taken. What does the node of the root multiply this 0 by?",
-            "`where` посылает 0 в ветвь, которая не выбрана. На что умножает этот 0 узел корня?",
+            "`where` sends 0 into the branch that was not taken. What does `SqrtBackward0` multiply this 0 by?",
+            "`where` посылает 0 в ветвь, которая не выбрана. На что умножает этот 0 узел `SqrtBackward0`?",
         ),
         Text(
-            "The root must never see a number at which its derivative is infinite or undefined, not even in an entry that is thrown away.",
-            "Корень не должен получать число, в котором его производная бесконечна или не определена, даже в отбрасываемой компоненте.",
+            "No number may get into `sqrt` at which its derivative is infinite or undefined, not even in an entry that is thrown away.",
+            "В `sqrt` не должно попадать число, в котором производная бесконечна или не определена, даже в отбрасываемой компоненте.",
         ),
         Text(
             "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
@@ -1044,7 +1499,13 @@ def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
             upstream = torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
             (gradient,) = torch.autograd.grad(y, case.x, upstream, allow_unused=True)
         names = [node.name() for node in _nodes(y)]
-    return {"value": value, "gradient": gradient, "names": names}
+    hooks = case.x._backward_hooks
+    return {
+        "untouched": {"x": case.x, "hooks": len(hooks or ())},
+        "value": value,
+        "gradient": gradient,
+        "names": names,
+    }
 
 
 @safe_sqrt.cases
@@ -1053,12 +1514,16 @@ def _(rng: torch.Generator) -> Iterator[Case]:
         x = signed(rng, *shape)
         x.view(-1)[:5] = torch.tensor([0.0, 1e-4, -1.0, 4.0, 0.0], dtype=FLOAT64)
         yield Case(x=x.requires_grad_())
-    yield Case(x=uniform(rng, 2, 2).requires_grad_())
+    for scale, dtype in (1e-12, torch.float64), (1e-30, torch.float32):
+        x = scale * uniform(rng, 5)
+        x[0], x[1] = 0.0, -x[1]
+        yield Case(x=x.to(dtype).requires_grad_())
+    yield Case(x=uniform(rng).requires_grad_())
 
 
 @safe_sqrt.mistake(
-    en="It looks as if a small number is added under the root. That changes the value where x is small, and below 0 the root is still undefined.",
-    ru="Похоже, что под корнем прибавлено малое число. Это меняет значение при малых x, а ниже нуля корень по-прежнему не определён.",
+    en="It looks as if a small number is added inside `sqrt`. That changes the value where `x` is small, and below 0 `sqrt` is still undefined.",
+    ru="Похоже, что к подкоренному выражению прибавлено малое число. Это меняет значение при малых `x`, а ниже нуля `sqrt` по-прежнему не определён.",
 )
 def adds_a_little(x: Tensor) -> Tensor:
     return torch.where(x > 0, (x + 1e-5).sqrt(), 0.0)
@@ -1105,24 +1570,70 @@ def protects_the_value_only(x: Tensor) -> Tensor:
 
 
 @safe_sqrt.mistake(
-    en="It looks as if a tiny number is added under the root: 0 is safe now, but below 0 the root is still undefined.",
-    ru="Похоже, что под корнем прибавлено крошечное число: в нуле теперь всё в порядке, но ниже нуля корень по-прежнему не определён.",
+    en="It looks as if small positive numbers are taken for 0: the border is not at 0 but above it.",
+    ru="Похоже, что малые положительные числа приняты за нуль: граница проведена не в нуле, а выше.",
 )
-def adds_next_to_nothing(x: Tensor) -> Tensor:
-    return torch.where(x > 0, (x + 1e-12).sqrt(), 0.0)
+def draws_the_border_above_zero(x: Tensor) -> Tensor:
+    inside = torch.where(x > 1e-6, x, 1.0)
+    return torch.where(x > 1e-6, inside.sqrt(), 0.0)
 
 
 @safe_sqrt.mistake(
-    en="It looks as if only negative numbers are kept from the root. At 0 its derivative is infinite, and 0 times infinity is NaN.",
-    ru="Похоже, что от корня убраны только отрицательные числа. В нуле его производная бесконечна, а 0 на бесконечность даёт NaN.",
+    en="It looks as if nothing has changed but the wording: `sqrt` still gets 0 and negative numbers, and a choice comes after it.",
+    ru="Похоже, что изменилась только запись: в `sqrt` по-прежнему попадают 0 и отрицательные числа, а выбор идёт после него.",
+)
+def words_it_otherwise(x: Tensor) -> Tensor:
+    return torch.where(x <= 0, torch.zeros_like(x), torch.sqrt(x))
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the NaN is born as before and then wiped off by a hook, which stays on the caller's `x`. "
+    "There it hides every later NaN as well.",
+    ru="Похоже, что NaN возникает, как и раньше, а потом его стирает хук. Хук остаётся на `x` вызывающего кода "
+    "и спрячет любой следующий NaN.",
+)
+def wipes_the_nan_off(x: Tensor) -> Tensor:
+    x.register_hook(lambda gradient: gradient.nan_to_num(0.0))
+    return torch.where(x > 0, x.sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if the numbers of `x` themselves are changed. `x` is the caller's.",
+    ru="Похоже, что изменены числа в самом `x`. А он принадлежит вызывающему коду.",
+)
+def changes_x_itself(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        x.clamp_(min=0)
+    return torch.where(x > 0, torch.where(x > 0, x, 1.0).sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if only the positive entries come back. The result has the shape of `x`.",
+    ru="Похоже, что возвращаются только положительные компоненты. А форма результата — та же, что у `x`.",
+)
+def keeps_positive_entries_only(x: Tensor) -> Tensor:
+    return x[x > 0].sqrt()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if a negative number is taken by its magnitude: there the value has to be 0.",
+    ru="Похоже, что отрицательное число взято по модулю: значение там должно быть 0.",
+)
+def takes_the_root_of_the_magnitude(x: Tensor) -> Tensor:
+    return x.abs().sqrt()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if only negative numbers are kept out of `sqrt`. At 0 its derivative is infinite, and 0 times infinity is NaN.",
+    ru="Похоже, что в `sqrt` больше не попадают только отрицательные числа, а нуль попадает. В нуле производная бесконечна, а 0 на бесконечность даёт NaN.",
 )
 def takes_the_magnitude(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.abs().sqrt(), 0.0)
 
 
 @safe_sqrt.mistake(
-    en="It looks as if the root is cut off from the graph: no NaN comes back, and no gradient either.",
-    ru="Похоже, что корень отсоединён от графа: NaN не возвращается, но и градиента нет.",
+    en="It looks as if `sqrt` is cut off from the graph: no NaN comes back, and no gradient either.",
+    ru="Похоже, что `sqrt` отсоединён от графа: NaN не возвращается, но и градиента нет.",
 )
 def cuts_the_root_off(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.detach().sqrt(), 0.0)

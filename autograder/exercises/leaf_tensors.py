@@ -11,20 +11,34 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd import Variable
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import leaf, signed, uniform
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
-from autograder.observation import AtMost, entries
+from autograder.observation import AtMost, entries, number
 from autograder.probe import using_answer
 
 # ------------------------------------------------------------------------------------------ what is seen of a tensor
 
 
-def flags(tensor: Tensor) -> dict[str, object]:
-    """Where a tensor stands in the graph, as far as its flags tell."""
-    return {"is_leaf": tensor.is_leaf, "requires_grad": tensor.requires_grad}
+def flags(name: str, value: object) -> dict[str, object]:
+    """Where the tensor called `name` stands in the graph, as far as its flags tell."""
+    tensor = value if isinstance(value, Tensor) else None
+    return {
+        f"{name}.is_leaf": None if tensor is None else tensor.is_leaf,
+        f"{name}.requires_grad": None if tensor is None else tensor.requires_grad,
+    }
+
+
+def kind(value: object) -> object:
+    """A word for any tensor, for a function and for a pair; whatever else came back stands for itself."""
+    if isinstance(value, Tensor):
+        return "a tensor"
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        return "a pair"
+    return "a function" if callable(value) else value
 
 
 def creator(tensor: Tensor) -> str | None:
@@ -68,6 +82,16 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
 )
 def predict_leaf(answer: Any, case: Case) -> dict[str, object]:
     return {"table": entries(answer.predict_leaf)}
+
+
+@predict_leaf.mistake(
+    en="It looks as if the two flags of each pair are the wrong way round: `is_leaf` comes first, then `requires_grad`.",
+    ru="Похоже, что флаги в парах переставлены: сначала `is_leaf`, потом `requires_grad`.",
+)
+def swaps_the_flags() -> dict[str, object]:
+    constants = "torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"
+    results = "w * 0.01", "torch.rand(2, requires_grad=True).double()", "w.view(2, 1)", "w.round()"
+    return {**dict.fromkeys(constants, (False, True)), **dict.fromkeys(results, (True, False))}
 
 
 @predict_leaf.mistake(
@@ -166,8 +190,8 @@ def detach_keeps_the_history() -> dict[str, object]:
 
 
 @predict_leaf.mistake(
-    en="It looks as if an operation under `no_grad()` was recorded. Its result is a constant, whatever `w` requires.",
-    ru="Похоже, что операция внутри `no_grad()` считается записанной. Её результат — константа, что бы ни требовал `w`.",
+    en="It looks as if an operation under `no_grad()` was recorded. `w * 2` is a constant there, whatever `w` requires.",
+    ru="Похоже, что операция внутри `no_grad()` считается записанной. Там `w * 2` — константа, что бы ни требовал `w`.",
 )
 def no_grad_is_recorded() -> dict[str, object]:
     return {"w * 2 under no_grad": (False, True)}
@@ -215,6 +239,22 @@ def results_have_no_grad_fn() -> dict[str, object]:
     return {"(w * 0.01).grad_fn": None}
 
 
+@predict_leaf.mistake(
+    en="It looks as if the number at the end of the node's name is missing: `AddBackward0`, not `AddBackward`.",
+    ru="Похоже, что в имени узла пропущена цифра на конце: `AddBackward0`, а не `AddBackward`.",
+)
+def leaves_out_the_digit() -> dict[str, object]:
+    return {"(w * 0.01).grad_fn": "MulBackward"}
+
+
+@predict_leaf.mistake(
+    en="It looks as if `None` stands in quotes. What comes back is the value, not a text.",
+    ru="Похоже, что `None` стоит в кавычках. Возвращается само значение, а не строка.",
+)
+def quotes_none() -> dict[str, object]:
+    return {"w.grad_fn": "None"}
+
+
 # ---------------------------------------------------------------------------------------- core: who gets a gradient
 
 
@@ -222,7 +262,7 @@ def results_have_no_grad_fn() -> dict[str, object]:
     title=Text("Who gets a gradient", "Кто получит градиент"),
     kind="predict",
     core=True,
-    minutes=8,
+    minutes=10,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -370,6 +410,11 @@ def constants_go_backward() -> dict[str, object]:
     return {"k.backward()": "accepted"}
 
 
+@predict_grad.mistake(*predict_leaf.mistakes["quotes_none"].says)
+def none_in_quotes() -> dict[str, object]:
+    return {"k.grad": "None"}
+
+
 # -------------------------------------------------------------------------------------- core: a leaf lost on the way
 
 
@@ -377,7 +422,7 @@ def constants_go_backward() -> dict[str, object]:
     title=Text("Find the bug: a weight that is never trained", "Найдите ошибку: вес, который не обучается"),
     kind="find the bug",
     core=True,
-    minutes=10,
+    minutes=8,
     aspects=[
         aspect(
             "flags",
@@ -388,28 +433,20 @@ def constants_go_backward() -> dict[str, object]:
         aspect(
             "made",
             1,
-            en="It has the shape of `values` and the dtype and the device that were asked for.",
-            ru="У него форма `values` и те dtype и устройство, которые просили.",
-        ),
-        aspect(
-            "values",
-            1,
-            en="Its entries are 0.01 times those of `values`.",
-            ru="Его элементы — это элементы `values`, умноженные на 0.01.",
-            after=("flags", "made"),
+            en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked for.",
+            ru="Это `values`, умноженный на 0.01: с формой `values`, с теми dtype и устройством, которые просили.",
         ),
         aspect(
             "input",
-            0,
+            1,
             en="`values` is as it was: the same numbers, and it does not require grad.",
             ru="`values` остался прежним: те же числа, и градиента он не требует.",
-            after=(),
         ),
     ],
     hints=[
         Text(
-            "Print `w.grad_fn` of what comes back. Which line made it, and where is the leaf?",
-            "Напечатайте `w.grad_fn` у того, что возвращается. Какая строка его создала и где остался лист?",
+            "Print the `grad_fn` of what comes back. Which line made it, and where is the leaf?",
+            "Напечатайте `grad_fn` у того, что возвращается. Какая строка его создала и где остался лист?",
         ),
         Text(
             "Everything after `requires_grad_()` is recorded. So what has to come first?",
@@ -422,21 +459,37 @@ def constants_go_backward() -> dict[str, object]:
     ],
 )
 def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
-    with using_answer():
-        weight = answer.trainable_weight(case.values, case.dtype, case.device)
-        seen = {
-            "flags": {**flags(weight), "grad_fn": creator(weight), "retains_grad": weight.retains_grad},
-            "made": {"dtype": str(weight.dtype), "device": weight.device.type, "shape": tuple(weight.shape)},
-            "values": None if weight.device.type == "meta" else weight.detach(),
-        }
-    return {**seen, "input": {"values": case.values.detach(), "requires_grad": case.values.requires_grad}}
+    weight = answer.trainable_weight(case.values, case.dtype, case.device)
+    seen: dict[str, object] = {"returned": kind(weight), **flags("weight", weight)}
+    made: dict[str, object] = {}
+    if isinstance(weight, Tensor):
+        seen |= {"weight.grad_fn": creator(weight), "weight.retains_grad": weight.retains_grad}
+        made = {"weight.dtype": str(weight.dtype), "weight.device": weight.device.type}
+        made |= {"weight.shape": str(tuple(weight.shape)), "weight": None if weight.is_meta else weight}
+    else:
+        seen |= {"weight.grad_fn": None, "weight.retains_grad": None}
+    return {
+        "flags": seen,
+        "made": made,
+        "input": {"values": case.values.detach(), "values.requires_grad": case.values.requires_grad},
+    }
 
 
 @trainable_weight.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(values=signed(rng, 2, 3).float(), dtype=torch.float64, device="cpu")
     yield Case(values=signed(rng, 4), dtype=torch.float64, device="cpu")  # nothing to cast or move
-    yield Case(values=signed(rng, 3, 2), dtype=torch.float32, device="meta")  # a device everybody has
+    yield Case(values=signed(rng, 3, 2), dtype=torch.float16, device="meta")  # a device everybody has
+
+
+@trainable_weight.mistake(
+    en="It looks as if what comes back is still a result: the leaf is made first, and the product or the cast comes after "
+    "it. A later `requires_grad_()` changes nothing about a result.",
+    ru="Похоже, что возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа идёт "
+    "после него. Вызванный потом `requires_grad_()` в результате ничего не меняет.",
+)
+def asks_a_result(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).requires_grad_()
 
 
 @trainable_weight.mistake(
@@ -523,6 +576,18 @@ def scales_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.mul_(0.01).to(device=device, dtype=dtype, copy=True).requires_grad_()
 
 
+@trainable_weight.mistake(
+    en="It looks as if the weight gets its numbers, dtype and device through `.data`. Torch refuses that between kinds of "
+    "devices as different as `cpu` and `meta`. Make the leaf where it is to live.",
+    ru="Похоже, что вес получает числа, dtype и устройство через `.data`. Между такими разными устройствами, как `cpu` и "
+    "`meta`, torch это запрещает. Создавайте лист сразу там, где он будет жить.",
+)
+def assigns_its_data(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    weight = values.clone().requires_grad_()
+    weight.data = (values * 0.01).to(device=device, dtype=dtype)
+    return weight
+
+
 # ------------------------------------------------------------------------------- core: gradients of the intermediates
 
 
@@ -560,12 +625,29 @@ def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
             handle.remove()
 
 
+def state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
+    """What a visitor should leave as it is."""
+    tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
+    hooks = [hook for layer in model.modules() for table in HOOKS for hook in getattr(layer, table)]
+    return {
+        **{f"{name}.grad": tensor.grad for name, tensor in tensors.items()},
+        **{name: tensor.detach() for name, tensor in tensors.items()},
+        **{f"{name}.requires_grad": tensor.requires_grad for name, tensor in tensors.items()},
+        "hooks left on the layers": len(hooks),
+        "hooks left on weights and x": sum(len(tensor._backward_hooks or ()) for tensor in tensors.values()),
+        "model.training": all(layer.training for layer in model.modules()),
+    }
+
+
+HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+
+
 @exercise(
     title=Text("Gradients that nobody keeps", "Градиенты, которые никто не хранит"),
     kind="design",
     core=True,
     difficulty=2,
-    minutes=14,
+    minutes=16,
     aspects=[
         aspect(
             "gradients",
@@ -577,14 +659,14 @@ def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
         aspect(
             "backward_runs",
             1,
-            en="There is at most one backward pass, however many layers there are.",
-            ru="Обратный проход не больше чем один, сколько бы ни было слоёв.",
+            en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
+            ru="Вызов `backward` или `torch.autograd.grad` не больше чем один, сколько бы ни было слоёв.",
         ),
         aspect(
             "kept",
             1,
-            en="`.grad` of the weights and of `x` holds what it held before.",
-            ru="В `.grad` весов и `x` лежит то же, что и раньше.",
+            en="The model and `x` are as they were: `.grad`, weights, flags, hooks, mode.",
+            ru="Модель и `x` остались прежними: `.grad`, веса, флаги, хуки, режим.",
         ),
     ],
     hints=[
@@ -611,7 +693,7 @@ def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradients": gradients,
         "backward_runs": AtMost(limit=1, used=runs.times),
-        "kept": [weight.grad for weight in (*case.model.parameters(), case.x)],
+        "kept": state_of(case.model, case.x),
         "retained": [output.retains_grad for output in outputs],
         "cut": [output.is_leaf for output in outputs],
     }
@@ -742,10 +824,19 @@ def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
 
 
+@hidden_gradients.mistake(*hidden_gradients.mistakes["one_pass_for_each"].says)
+def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs:
+        outputs[-1].backward(inputs=[output], retain_graph=True)  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
 @hidden_gradients.mistake(
-    en="It looks as if a plain `backward()` ran. The list is right, but that pass also added to `.grad` of every weight.",
+    en="It looks as if a plain `backward()` ran. The list is right, but that pass also added to `.grad` of every weight, "
+    "in place: the tensor that was there before, saved or not, has changed.",
     ru="Похоже, что вызван обычный `backward()`. Список верен, но этот проход заодно прибавил градиенты в `.grad` "
-    "каждого веса.",
+    "каждого веса, на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
 )
 def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = forward(model, x)
@@ -766,14 +857,47 @@ def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | N
     return gradients  # type: ignore[no-any-return]
 
 
+@hidden_gradients.mistake(
+    en="It looks as if hooks were left on the layers. They will run in every later step of the training: keep their "
+    "handles and `remove()` them.",
+    ru="Похоже, что на слоях остались хуки. Они будут срабатывать на каждом следующем шаге обучения: сохраните то, что "
+    "вернула регистрация, и вызовите `remove()`.",
+)
+def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs: list[Tensor] = []
+    for layer in model:
+        layer.register_forward_hook(lambda _, __, output: outputs.append(output))
+    return list(torch.autograd.grad(model(x), outputs))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `x` was told to require grad. It belongs to the caller, and the outputs require grad without it.",
+    ru="Похоже, что `x` теперь требует градиента. Он принадлежит вызывающему коду, а выходы требуют градиента и без "
+    "этого.",
+)
+def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x.requires_grad_())
+    return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the model was switched to `eval()` and left there. The training goes on in another mode.",
+    ru="Похоже, что модель переведена в `eval()` и так оставлена. Обучение продолжится в другом режиме.",
+)
+def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model.eval(), x)
+    return list(torch.autograd.grad(outputs[-1], outputs))
+
+
 # ------------------------------------------------------------------------------------------- core: one step of descent
 
 
-def weights_with_gradients(rng: torch.Generator, *shapes: tuple[int, ...]) -> list[Tensor]:
-    """Leaves with a gradient each, and a last one that no loss used."""
+def weights_with_gradients(rng: torch.Generator, *shapes: tuple[int, ...], unused: int | None) -> list[Tensor]:
+    """Leaves with a gradient each, but for the one at the place `unused`, which stands for one that no loss used."""
     weights = [leaf(rng, *shape) for shape in shapes]
-    for weight in weights[:-1]:
-        weight.grad = signed(rng, *weight.shape)
+    for place, weight in enumerate(weights):
+        if place != unused:
+            weight.grad = signed(rng, *weight.shape)
     return weights
 
 
@@ -790,7 +914,7 @@ def remade(weights: list[Tensor]) -> list[Tensor]:
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=8,
     aspects=[
         aspect(
             "weights",
@@ -834,26 +958,33 @@ def remade(weights: list[Tensor]) -> list[Tensor]:
 )
 def update(answer: Any, case: Case) -> dict[str, object]:
     weights = remade(case.weights)
+    names = {f"weights[{place}]": weight for place, weight in enumerate(weights)}
     memory, versions = [w.data_ptr() for w in weights], [w._version for w in weights]
     listed = list(weights)
     returned = answer.update(listed, case.lr)
-    with using_answer():
-        in_list = [(found is w, found.requires_grad) for found, w in zip(listed, weights)]
+    cleared = {f"{name}.grad": "None or zero" if is_empty(w.grad) else w.grad for name, w in names.items()}
+    grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
     return {
-        "weights": [w.detach() for w in weights],
-        "flags": [flags(w) for w in weights],
-        "cleared": [w.grad is None or not bool(w.grad.any()) for w in weights],
-        "noticed": [w._version > before for w, before in zip(weights[:-1], versions)],
-        "in_list": in_list,
+        "weights": {name: w.detach() for name, w in names.items()},
+        "flags": {key: value for name, w in names.items() for key, value in flags(name, w).items()},
+        "cleared": cleared,
+        "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
+        "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
         "same_memory": [w.data_ptr() == before for w, before in zip(weights, memory)],
     }
 
 
+def is_empty(gradient: Tensor | None) -> bool:
+    """Is there nothing in a `.grad`, or zeros?"""
+    return gradient is None or not bool(gradient.any())
+
+
 @update.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(weights=weights_with_gradients(rng, (2, 3), (4,)), lr=0.1)
-    yield Case(weights=weights_with_gradients(rng, (3,), (2, 2), (1,), (5,)), lr=0.25)
+    yield Case(weights=weights_with_gradients(rng, (2, 3), (4,), unused=None), lr=0.1)
+    yield Case(weights=weights_with_gradients(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
+    yield Case(weights=weights_with_gradients(rng, (2,), (3, 1), unused=0), lr=0.5)
 
 
 def stepped(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
@@ -873,6 +1004,75 @@ def only_clears(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
         w.grad = None
         w = w - lr * gradient
+
+
+@update.mistake(
+    en="It looks as if the step still makes new tensors and binds a name to them, under `no_grad()` or not. The tensors in "
+    "the list are the old ones, and nothing has happened to them.",
+    ru="Похоже, что шаг по-прежнему создаёт новые тензоры и связывает с ними имя, внутри `no_grad()` или нет. В списке "
+    "стоят старые, и с ними ничего не произошло.",
+)
+def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w = w - lr * gradient
+
+
+@update.mistake(
+    en="It looks as if `.grad` is set to None before the step, which then has nothing to use.",
+    ru="Похоже, что `.grad` становится None ещё до шага, и шагу нечего использовать.",
+)
+def drops_them_first(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, _ in stepped(weights):
+            w.grad = None
+            w -= lr * w.grad  # type: ignore[operator]
+
+
+@update.mistake(
+    en="It looks as if the loop ends at the first weight without a gradient. Those after it wait for their step, too.",
+    ru="Похоже, что цикл кончается на первом весе без градиента. Те, что стоят после него, тоже ждут шага.",
+)
+def stops_at_the_first_gap(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for w in weights:
+            if w.grad is None:
+                break
+            w -= lr * w.grad
+            w.grad = None
+
+
+@update.mistake(
+    en="It looks as if the step is the gradient itself: `lr` is not in it.",
+    ru="Похоже, что шаг равен самому градиенту: `lr` в нём нет.",
+)
+def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w -= gradient
+            w.grad = None
+
+
+@update.mistake(
+    en="It looks as if the learning rate is 0.1 whatever `lr` says.",
+    ru="Похоже, что скорость обучения всегда 0.1, что бы ни стояло в `lr`.",
+)
+def writes_the_rate(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w -= 0.1 * gradient
+            w.grad = None
+
+
+@update.mistake(
+    en="It looks as if each weight was stepped twice.",
+    ru="Похоже, что каждый вес сделал шаг дважды.",
+)
+def steps_twice(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in stepped(weights):
+            w -= 2 * lr * gradient
+            w.grad = None
 
 
 @update.mistake(
@@ -971,9 +1171,9 @@ def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if the step goes through `.data`. The values are right, but the version counter did not move: "
+    en="It looks as if the step goes through `.data` or NumPy. The values are right, but the version counter did not move: "
     "a graph that still needs the old values would not notice.",
-    ru="Похоже, что шаг сделан через `.data`. Значения верны, но счётчик версий не сдвинулся: граф, которому ещё нужны "
+    ru="Похоже, что шаг сделан через `.data` или NumPy. Значения верны, но счётчик версий не сдвинулся: граф, которому ещё нужны "
     "прежние значения, ничего не заметит.",
 )
 def steps_through_data(weights: list[Tensor], lr: float) -> None:
@@ -983,10 +1183,10 @@ def steps_through_data(weights: list[Tensor], lr: float) -> None:
 
 
 @update.mistake(
-    en="It looks as if `.data` was given a new tensor. The values are right, but the weight now lives in other memory, "
-    "and the version counter did not move.",
-    ru="Похоже, что в `.data` положен новый тензор. Значения верны, но вес теперь лежит в другой памяти, и счётчик "
-    "версий не сдвинулся.",
+    en="It looks as if the weight was given other memory, say by `w.data = ...`. The values are right, but the version "
+    "counter did not move.",
+    ru="Похоже, что весу дали другую память, например строкой `w.data = ...`. Значения верны, но счётчик версий не "
+    "сдвинулся.",
 )
 def assigns_data(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
@@ -1002,13 +1202,13 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
     kind="complete",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=8,
     aspects=[
         aspect(
             "values",
             1,
-            en="`h` itself holds the numbers of `values`.",
-            ru="Сам `h` содержит числа из `values`.",
+            en="`h` itself holds the numbers of `values`, in memory of its own, and `values` is as it was.",
+            ru="Сам `h` содержит числа из `values`, в собственной памяти, а `values` не изменился.",
         ),
         aspect(
             "noticed",
@@ -1041,17 +1241,17 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
     ],
 )
 def overwrite(answer: Any, case: Case) -> dict[str, object]:
-    x = (case.h.detach() / 3).requires_grad_()
-    h = x * 3
-    loss = h.square().sum()
-    answer.overwrite(h, case.values.clone(), case.noticed)
+    h, values = case.h, case.values.clone()
+    x, loss, version = h.grad_fn.next_functions[0][0].variable, h.square().sum(), h._version
+    answer.overwrite(h, values, case.noticed)
     found: object
     try:
         (found,) = torch.autograd.grad(loss, x)
     except RuntimeError as error:
-        found = "refused" if "modified by an inplace operation" in str(error) else "another error"
+        told = "modified by an inplace operation" in str(error) and h._version > version
+        found = "refused with that error" if told else "refused with another error"
     return {
-        "values": h.detach(),
+        "values": {"h": h.detach(), "values": values, "one memory for both": h.data_ptr() == values.data_ptr()},
         "noticed": found if case.noticed else None,
         "unnoticed": None if case.noticed else found,
     }
@@ -1059,8 +1259,9 @@ def overwrite(answer: Any, case: Case) -> dict[str, object]:
 
 @overwrite.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(h=leaf(rng, 3) * 3, values=signed(rng, 3), noticed=True)
-    yield Case(h=leaf(rng, 2, 3) * 3, values=signed(rng, 2, 3), noticed=False)
+    for noticed in (True, False):
+        yield Case(h=leaf(rng, 2, 3) * 3, values=signed(rng, 2, 3), noticed=noticed)
+        yield Case(h=leaf(rng, 4).exp(), values=signed(rng, 4), noticed=noticed)
 
 
 @overwrite.mistake(
@@ -1112,13 +1313,38 @@ def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.copy_(values)
 
 
+@overwrite.mistake(
+    en="It looks as if `h.data` was given the tensor `values` itself. Now they are two names for one memory, and an edit "
+    "of one shows in the other.",
+    ru="Похоже, что в `h.data` положен сам тензор `values`. Теперь это два имени одной памяти, и изменение одного видно в "
+    "другом.",
+)
+def shares_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
+    h.data = values
+    if noticed:
+        h.detach().mul_(1)
+
+
+@overwrite.mistake(
+    en="It looks as if `h.data` was given a new tensor. `h` shows the new numbers, but where the graph kept the old memory, "
+    "as `exp` does with its result, it still holds the old ones.",
+    ru="Похоже, что в `h.data` положен новый тензор. `h` показывает новые числа, но там, где граф сохранил прежнюю память, "
+    "как `exp` сохраняет свой результат, лежат старые.",
+)
+def assigns_new_memory(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data = values.clone()
+
+
 # -------------------------------------------------------------------------------- extra: a copy that is not a copy
 
 
 @exercise(
     title=Text("Find the bug: a snapshot that changes", "Найдите ошибку: снимок, который меняется"),
     kind="find the bug",
-    minutes=6,
+    minutes=3,
     aspects=[
         aspect(
             "snapshot",
@@ -1135,8 +1361,8 @@ def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
         aspect(
             "x",
             1,
-            en="Editing the snapshot leaves `x` as it is.",
-            ru="Изменение снимка не затрагивает `x`.",
+            en="`x` itself stays as it is, when the snapshot is taken and when it is edited: numbers, history, flag, memory.",
+            ru="Сам `x` остаётся прежним, и когда снимок делают, и когда его меняют: числа, история, флаг, память.",
         ),
     ],
     hints=[
@@ -1154,31 +1380,55 @@ def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:
 def snapshot(answer: Any, case: Case) -> dict[str, object]:
     x = case.x.detach().clone().requires_grad_(case.x.requires_grad)
     x = x if case.x.is_leaf else x * 1
+    memory = x.data_ptr()
     taken = answer.snapshot(x)
+    state = {**flags("x", x), "x.grad_fn": creator(x), "x.data_ptr() is as before": x.data_ptr() == memory}
+    if not isinstance(taken, Tensor):
+        return {"snapshot": taken}
     with torch.no_grad():
         x.mul_(-3)
     with using_answer():
-        later, tracking = taken.detach().clone(), flags(taken)
+        later, tracking = taken.detach().clone(), flags("snapshot", taken)
         with torch.no_grad():
             taken.zero_()
-    return {"snapshot": later, "flags": tracking, "x": x.detach(), "version": x._version}
+    return {"snapshot": later, "flags": tracking, "x": {"x": x.detach(), **state}, "is x": taken is x}
 
 
 @snapshot.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=leaf(rng, 3))
     yield Case(x=leaf(rng, 2, 3) * 2)
-    yield Case(x=signed(rng, 4))
+    yield Case(x=signed(rng, 4).float())
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot still shares its memory with `x`. `.data` and `numpy()`, like `detach()`, give a second "
-    "name for the same numbers.",
-    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data` и `numpy()`, как и `detach()`, дают второе имя тех же "
-    "чисел.",
+    en="It looks as if the snapshot still shares its memory with `x`. `.data`, `numpy()` and `Variable`, like `detach()`, "
+    "give a second name for the same numbers; `.contiguous()`, `.cpu()` and `.to(...)` copy only when they have to.",
+    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают второе "
+    "имя тех же чисел; `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
 )
 def takes_data(x: Tensor) -> Tensor:
     return x.data
+
+
+@snapshot.mistake(
+    en="It looks as if `x` itself comes back, under another name. `.contiguous()`, `.cpu()` and `.to(...)` return the very "
+    "tensor they are called on when there is nothing to do.",
+    ru="Похоже, что возвращается сам `x` под другим именем. `.contiguous()`, `.cpu()` и `.to(...)` возвращают тот самый "
+    "тензор, если делать нечего.",
+)
+def hands_back_x(x: Tensor) -> Tensor:
+    return x.contiguous()
+
+
+@snapshot.mistake(
+    en="It looks as if `x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; "
+    "only the snapshot should be a constant.",
+    ru="Похоже, что от истории отрезан сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; константой "
+    "должен быть только снимок.",
+)
+def cuts_x_off(x: Tensor) -> Tensor:
+    return x.detach_().clone()
 
 
 @snapshot.mistake(
@@ -1222,7 +1472,7 @@ def goes_through_a_list(x: Tensor) -> Tensor:
 @exercise(
     title=Text("The bridge to NumPy", "Мост в NumPy"),
     kind="predict",
-    minutes=8,
+    minutes=6,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -1332,13 +1582,27 @@ def numpy_is_counted() -> dict[str, object]:
 # ---------------------------------------------------------------------------------- extra: memory nobody has filled
 
 
+class _SomeFinite(TorchDispatchMode):
+    """Writes a finite number into every second entry of memory that nobody has filled."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func._schema.name.split("::")[1] in ("empty", "empty_like", "new_empty", "empty_strided"):
+            made.view(-1)[1::2] = 1000
+        return made
+
+
 @contextmanager
 def filled_memory() -> Iterator[None]:
-    """Let torch fill uninitialised memory (NaN, the largest integer), so that who reads it reads the same each time."""
+    """Uninitialised memory holds NaN and 1000 by turns, so that who reads it reads the same each time.
+
+    With NaN alone `nan_to_num()` would pass for a remedy, with numbers alone a multiplication by 0 would.
+    """
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        yield
+        with _SomeFinite():  # type: ignore[no-untyped-call]
+            yield
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
@@ -1347,7 +1611,7 @@ def filled_memory() -> Iterator[None]:
     title=Text("Find the bug: a sum that starts from garbage", "Найдите ошибку: сумма, которая начинается с мусора"),
     kind="find the bug",
     difficulty=2,
-    minutes=8,
+    minutes=6,
     aspects=[
         aspect(
             "total",
@@ -1358,14 +1622,16 @@ def filled_memory() -> Iterator[None]:
         aspect(
             "kept",
             1,
-            en="The sum does not require grad, and `w` and `w.grad` are as they were.",
-            ru="Сумма не требует градиента, а `w` и `w.grad` остались прежними.",
+            en="The sum does not require grad, and `w`, its flag and `w.grad` are as they were.",
+            ru="Сумма не требует градиента, а `w`, его флаг и `w.grad` остались прежними.",
         ),
     ],
     hints=[
         Text(
-            "Print `total` before the loop, several times. Where do these numbers come from?",
-            "Напечатайте `total` до цикла, несколько раз. Откуда эти числа?",
+            "Call `torch.use_deterministic_algorithms(True)` and print `total` before the loop. Where does what you see come "
+            "from?",
+            "Вызовите `torch.use_deterministic_algorithms(True)` и напечатайте `total` до цикла. Откуда взялось то, что вы "
+            "видите?",
         ),
         Text(
             "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
@@ -1377,10 +1643,16 @@ def filled_memory() -> Iterator[None]:
     ],
 )
 def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
-    with filled_memory(), using_answer():
-        total = answer.sum_gradients(case.losses, case.w)
-        tracked = total.requires_grad
-    return {"total": total, "kept": {"requires_grad": tracked, "w": case.w.detach(), "w.grad": case.w.grad}}
+    w, curved = case.w, False
+    with filled_memory():
+        total = answer.sum_gradients(case.losses, w)
+    tracked = isinstance(total, Tensor) and total.requires_grad
+    if tracked and w.requires_grad:
+        with using_answer():
+            (second,) = torch.autograd.grad(total.sum(), w, allow_unused=True, retain_graph=True)
+            curved = second is not None and bool(second.any())
+    kept = {"w": w.detach(), "w.requires_grad": w.requires_grad, "w.grad": w.grad}
+    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "curved": curved}
 
 
 def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
@@ -1396,8 +1668,8 @@ def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
 def _(rng: torch.Generator) -> Iterator[Case]:
     w = with_old_gradient(leaf(rng, 2, 3))
     yield Case(losses=losses_of(w, uniform(rng, 3, 3)), w=w)
-    w = with_old_gradient(leaf(rng, 4))
-    yield Case(losses=losses_of(w, uniform(rng, 2, 4)), w=w)
+    w = uniform(rng, 4).float().requires_grad_()  # another dtype, nothing in `.grad`
+    yield Case(losses=losses_of(w, uniform(rng, 5, 4).float()), w=w)
 
 
 def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -1412,6 +1684,34 @@ def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Te
 )
 def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return added_up(torch.empty_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum still starts from memory that nobody filled, and is float32 whatever `w` is. `torch.empty` "
+    "and the old constructors ask for room and write nothing.",
+    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти, и её dtype — float32, каким бы ни был `w`. "
+    "`torch.empty` и старые конструкторы просят место и ничего туда не пишут.",
+)
+def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty(w.shape), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if NaN is replaced before the sum. NaN is only what torch writes there when asked to; otherwise fresh "
+    "memory may hold any numbers.",
+    ru="Похоже, что перед суммированием заменяется NaN. NaN там лишь тогда, когда об этом попросили torch; обычно в новой "
+    "памяти могут лежать любые числа.",
+)
+def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
+    ru="Похоже, что незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
+)
+def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False) * 0, losses, w)
 
 
 @sum_gradients.mistake(
@@ -1447,6 +1747,24 @@ def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 )
 def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return added_up(w * 0, losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the gradients carry a graph of their own, as with `create_graph=True`. The sum then requires grad.",
+    ru="Похоже, что у самих градиентов есть граф, как при `create_graph=True`. Тогда и сумма требует градиента.",
+)
+def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return sum((torch.autograd.grad(loss(), w, create_graph=True)[0] for loss in losses), torch.zeros(()))
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w` was told not to require grad any more. It was the sum that should not; `w` is still to be trained.",
+    ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
+)
+def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+    w.requires_grad_(False)
+    return total
 
 
 @sum_gradients.mistake(
@@ -1495,9 +1813,14 @@ def accumulators(root: Tensor) -> int:
 @exercise(
     title=Text("Find the bug: half of the weights learn", "Найдите ошибку: учится половина весов"),
     kind="find the bug",
-    minutes=6,
+    minutes=4,
     aspects=[
-        aspect("loss", 0, en="The value of the loss is the same.", ru="Значение функции потерь то же."),
+        aspect(
+            "loss",
+            0,
+            en="The value of the loss is the same, and `.grad` of both weights is still None: `backward()` is for the caller.",
+            ru="Значение функции потерь то же, а `.grad` обоих весов пока None: `backward()` вызовут снаружи.",
+        ),
         aspect(
             "w.grad",
             2,
@@ -1526,11 +1849,14 @@ def accumulators(root: Tensor) -> int:
 )
 def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
     w, u = (tensor.detach().clone().requires_grad_() for tensor in (case.w, case.u))
+    loss = answer.two_layer_loss(case.x, w, u)
+    value = {"loss": loss, "w.grad before `backward()`": w.grad, "u.grad before `backward()`": u.grad}
+    if not isinstance(loss, Tensor) or w.grad is not None or u.grad is not None:
+        return {"loss": value}
     with using_answer():
-        loss = answer.two_layer_loss(case.x, w, u)
         reached = accumulators(loss)
         loss.backward()
-    return {"loss": loss.detach(), "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
+    return {"loss": value, "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
 
 
 @two_layer_loss.cases
@@ -1540,10 +1866,20 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 
 @two_layer_loss.mistake(
-    en="It looks as if a new leaf was put between the layers. It requires grad and takes the gradient itself; "
-    "`w`, behind it, gets none.",
-    ru="Похоже, что между слоями поставлен новый лист. Он требует градиента и забирает его себе; `w` за ним не получает "
-    "ничего.",
+    en="It looks as if the graph is still cut before `h`. `.data`, `detach()`, `no_grad()` and `Variable`, around a weight or "
+    "around a result, hand on the numbers without their history.",
+    ru="Похоже, что граф по-прежнему обрывается перед `h`. `.data`, `detach()`, `no_grad()` и `Variable`, вокруг веса или "
+    "вокруг результата, передают числа без истории.",
+)
+def cuts_in_another_way(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh().detach() @ u).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if a new leaf was put before the loss, between the layers or in the place of `w`. It requires grad and "
+    "takes the gradient itself; the `w` of the caller gets none.",
+    ru="Похоже, что перед функцией потерь поставлен новый лист, между слоями или на место `w`. Он требует градиента и "
+    "забирает его себе; `w` вызывающего кода не получает ничего.",
 )
 def starts_a_new_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     h = Variable((x @ w).tanh(), requires_grad=True)  # type: ignore[no-untyped-call]
@@ -1561,18 +1897,18 @@ def makes_the_loss_a_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the cut has moved: now the second weight is wrapped, and it is the one without a gradient.",
-    ru="Похоже, что разрыв переместился: теперь обёрнут второй вес, и без градиента остался он.",
+    en="It looks as if the cut has moved: now the second weight is wrapped or detached, and it is the one without a gradient.",
+    ru="Похоже, что разрыв переместился: теперь обёрнут или отсоединён второй вес, и без градиента остался он.",
 )
 def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u.detach()).square().mean()
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the function calls `backward()` itself. That is the caller's part: the graph is used up when the "
-    "caller tries.",
-    ru="Похоже, что функция сама вызывает `backward()`. Это дело вызывающего кода: когда до него доходит очередь, граф "
-    "уже израсходован.",
+    en="It looks as if the function calls `backward()` itself. That is the caller's part: the caller's own pass would find "
+    "the graph used up, or add to `.grad` once more.",
+    ru="Похоже, что функция сама вызывает `backward()`. Это дело вызывающего кода: его собственный проход застанет граф "
+    "израсходованным или прибавит к `.grad` ещё раз.",
 )
 def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     loss = ((x @ w).tanh() @ u).square().mean()
@@ -1587,33 +1923,40 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     title=Text("A leaf that matters and gets nothing", "Лист, который важен и ничего не получает"),
     kind="write the counter-example",
     difficulty=3,
-    minutes=10,
+    minutes=12,
     aspects=[
         aspect(
             "leaf",
             0,
-            en="`t` is a leaf that requires grad.",
-            ru="`t` — лист, который требует градиента.",
+            en="What comes back is a pair `(t, loss)`, and `t` is a leaf that requires grad, before and after.",
+            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента, до и после.",
         ),
         aspect(
             "backward",
             0,
-            en="`loss(t).backward()` runs without an error.",
-            ru="`loss(t).backward()` выполняется без ошибки.",
+            en="`loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error.",
+            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
+        ),
+        aspect(
+            "steady",
+            0,
+            en="`loss(t)` is the same each time, as long as the numbers of `t` are the same.",
+            ru="`loss(t)` каждый раз одно и то же, пока числа в `t` те же.",
+            after=("leaf", "backward"),
         ),
         aspect(
             "depends",
             1,
-            en="`loss(t)` is the same each time, and another number once 1 has been added to every entry of `t`.",
-            ru="`loss(t)` каждый раз одно и то же, а если прибавить 1 к каждому элементу `t`, число меняется.",
-            after=("leaf", "backward"),
+            en="`loss(t)` is another number once 1 has been added to every entry of `t`.",
+            ru="Если прибавить 1 к каждому элементу `t`, `loss(t)` становится другим числом.",
+            after=("leaf", "backward", "steady"),
         ),
         aspect(
             "empty",
             2,
             en="`t.grad` is None after the backward pass.",
             ru="После обратного прохода `t.grad` равен None.",
-            after=("leaf", "backward", "depends"),
+            after=("leaf", "backward", "steady", "depends"),
         ),
     ],
     hints=[
@@ -1632,28 +1975,48 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     ],
 )
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
+    returned = answer.leaf_without_gradient()
+    t, loss = returned if kind(returned) == "a pair" else (None, None)
+    leaf = {
+        "returned": kind(returned),
+        "t": kind(t),
+        "loss": kind(loss),
+        **flags("t", t),
+        **flags("after backward() t", None),
+    }
+    if not isinstance(t, Tensor) or not callable(loss):
+        return {"leaf": leaf}
     error: str | None = None
     with using_answer():
-        t, loss = answer.leaf_without_gradient()
-        tracking = flags(t)
-        values = [loss(t).item() for _ in range(2)]
+        value = loss(t)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            found = "a tensor of several numbers" if isinstance(value, Tensor) else kind(value)
+            leaf |= flags("after backward() t", t)
+            return {"leaf": leaf, "backward": {"loss(t)": found, "loss(t).backward()": None}}
         try:
             loss(t).backward()
         except RuntimeError as raised:
-            error = type(raised).__name__
+            error = str(raised)[:60]
         gradient = t.grad
         found = "nothing" if gradient is None else "numbers" if bool(gradient.any()) else "zeros"
+        steady = [number(value), number(loss(t))]
+        with torch.no_grad():
+            t.add_(0)  # another version, the same numbers
+        steady.append(number(loss(t)))
         with torch.no_grad():
             t.add_(1)
-        values.append(loss(t).item())
+        later = number(loss(t))
+    leaf |= flags("after backward() t", t)
+    backward = {"loss(t)": "a tensor of one number", "loss(t).backward()": error}
+    if len({*steady}) > 1:
+        return {"leaf": leaf, "backward": backward, "steady": False}
     return {
-        "leaf": all(tracking.values()),
-        "backward": error is None,
-        "depends": values[0] == values[1] != values[2],
+        "leaf": leaf,
+        "backward": backward,
+        "steady": True,
+        "depends": steady[0] != later,
         "empty": found == "nothing",
-        "flags": tracking,
         "found": found,
-        "error": error,
     }
 
 
@@ -1665,14 +2028,44 @@ def a_weight() -> Tensor:
 
 
 @leaf_without_gradient.mistake(
-    en="It looks as if the loss does not depend on `t` at all. Then no gradient is no surprise: let the numbers of `t` "
-    "matter.",
-    ru="Похоже, что функция потерь вообще не зависит от `t`. Тогда отсутствие градиента не удивляет: пусть числа из `t` "
-    "на что-то влияют.",
+    en="It looks as if the loss stays the same when 1 is added to every entry of `t`. It does not use the numbers, or only "
+    "what the addition leaves alone, such as the place of the largest.",
+    ru="Похоже, что функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Она не использует этих чисел или "
+    "использует лишь то, чего сложение не меняет, например место наибольшего.",
 )
 def never_uses_it() -> Counterexample:
     other = a_weight()
     return a_weight(), lambda t: other.sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss changes by itself: it draws random numbers, counts its calls, edits `t` or looks at "
+    "something other than the numbers of `t`.",
+    ru="Похоже, что функция потерь меняется сама по себе: в ней есть случайные числа, счётчик вызовов, изменение самого `t` "
+    "или что-то ещё помимо чисел в `t`.",
+)
+def draws_at_random() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: (other * torch.rand(2)).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss is a vector. `backward()` needs one number: add the entries up.",
+    ru="Похоже, что значение функции потерь — вектор. `backward()` нужно одно число: сложите элементы.",
+)
+def returns_a_vector() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: other * t.detach()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss switches `requires_grad` of `t` off. `t` must be a leaf that requires grad all the time.",
+    ru="Похоже, что функция потерь выключает `requires_grad` у `t`. Всё время `t` должен быть листом, который требует "
+    "градиента.",
+)
+def switches_the_leaf_off() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: (other * t.requires_grad_(False)).sum()
 
 
 @leaf_without_gradient.mistake(

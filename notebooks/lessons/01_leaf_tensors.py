@@ -63,7 +63,7 @@ for name, tensor in {
     "b + b": b + b,
 }.items():
     made_by = tensor.grad_fn and tensor.grad_fn.name()
-    print(f"{name:14} requires_grad={tensor.requires_grad!s:6} is_leaf={tensor.is_leaf!s:6} grad_fn={made_by}")
+    print(f"{name:14} is_leaf={tensor.is_leaf!s:6} requires_grad={tensor.requires_grad!s:6} grad_fn={made_by}")
 # %% tags=["fact"]
 assert x.grad_fn is None and b.grad_fn is None and (b + b).grad_fn is None
 assert (x + y).grad_fn.name() == (x + b).grad_fn.name() == "AddBackward0" and (
@@ -79,25 +79,25 @@ assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 
 
 
 # %% [markdown] tags=["en"]
-# An operation is *recorded* when recording is on and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
+# An operation is *recorded* when recording is on and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result, but for one oddity below, is a constant like any other.
 #
 # A tensor is a **leaf** when it has no `grad_fn`. You will often read that a leaf is a tensor “created directly and not as a result of any arithmetic operation”. The last row refutes it: `b + b` is arithmetic, and a leaf. “Every computed tensor carries a history” falls with it.
 #
 # | `is_leaf` | `requires_grad` | what it is |
 # |---|---|---|
-# | True | True | a weight: it gets `.grad` |
+# | True | True | a weight: a pass through it leaves something in `.grad` |
 # | True | False | a constant: data, or a result without history |
 # | False | True | a result with a history |
 #
 # The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf.
-# %% [markdown] tags=["ru"] of="d2b9a801"
-# Операция *записывается*, если запись включена и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат — такая же константа, как любая другая.
+# %% [markdown] tags=["ru"] of="38ef9ada"
+# Операция *записывается*, если запись включена и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат, кроме одного странного случая ниже, — такая же константа, как любая другая.
 #
 # Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка это опровергает: `b + b` — арифметика и при этом лист. Вместе с ним неверно и «каждый вычисленный тензор хранит свою историю».
 #
 # | `is_leaf` | `requires_grad` | что это |
 # |---|---|---|
-# | True | True | вес: он получает `.grad` |
+# | True | True | вес: проход, который до него дошёл, оставит что-то в `.grad` |
 # | True | False | константа: данные или результат без истории |
 # | False | True | результат с историей |
 #
@@ -186,13 +186,13 @@ assert predict_leaf == leaf_table()
 # %%
 leaf_table()
 # %% [markdown] tags=["en"]
-# `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, `.to` returns the tensor itself, and the bug hides until the code meets a GPU.
+# `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, they return the tensor itself, and the bug hides until the code meets a GPU.
 #
-# “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf.
-# %% [markdown] tags=["ru"] of="6444cf38"
-# `.double()` и `.to` — такие же операции, как другие: если им есть что делать, они создают новый тензор и записывают это. Если делать нечего, `.to` возвращает сам тензор, и ошибка прячется до первой встречи с GPU.
+# “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf. One oddity: a *view* taken under `no_grad()`, such as `w[0]`, keeps the flag and has no `grad_fn`. It looks like a weight, yet no gradient reaches it or its base.
+# %% [markdown] tags=["ru"] of="953fe341"
+# `.double()` и `.to` — такие же операции, как другие: если им есть что делать, они создают новый тензор и записывают это. Если делать нечего, они возвращают сам тензор, и ошибка прячется до первой встречи с GPU.
 #
-# «Выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет, они дают константы. У `round` она есть и равна нулю, поэтому он остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист.
+# «Выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет, они дают константы. У `round` она есть и равна нулю, поэтому он остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист. Один странный случай: *представление*, взятое внутри `no_grad()`, например `w[0]`, сохраняет флаг и не имеет `grad_fn`. Оно похоже на вес, но градиент не получает ни оно, ни исходный тензор.
 # %% tags=["fact"]
 w = torch.rand(2, requires_grad=True)
 assert w.to("cpu") is w and w.double() is not w
@@ -200,6 +200,13 @@ for constant in (w > 0.5, w.argmax(), w.long(), w.detach()):
     assert constant.is_leaf and not constant.requires_grad
 assert w.round().requires_grad and torch.autograd.grad(w.round().sum(), w)[0].tolist() == [0, 0]
 assert w.to("meta").grad_fn.name() == w.double().grad_fn.name() == "ToCopyBackward0"
+wide = torch.rand(2, dtype=torch.float64, requires_grad=True)
+assert wide.double() is wide
+with torch.no_grad():
+    part, whole = w[0], w.view(2, 1)
+assert part.is_leaf and part.requires_grad and whole.is_leaf and whole.requires_grad and part.grad_fn is None
+(part * 3).backward()
+assert part.grad is None and w.grad is None
 
 
 # %% [markdown] tags=["en"]
@@ -247,12 +254,13 @@ with contextlib.redirect_stdout(io.StringIO()) as printed:
 for complaint in ("Only Tensors of floating point and complex dtype", "flags of leaf variables", "a non-leaf Tensor"):
     assert complaint in printed.getvalue()
 assert torch.tensor([1, 2]).dtype == torch.int64
+torch.optim.SGD([torch.ones(2)], lr=0.1)  # accepted
 
 
 # %% [markdown] tags=["en"]
-# Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer takes leaves only. Where a leaf was lost, that `ValueError` is good news: `backward()` would have said nothing.
-# %% [markdown] tags=["ru"] of="56c54071"
-# Производная бывает только у чисел, которые могут измениться чуть-чуть: у чисел с плавающей точкой и комплексных. Флаг результата следует из его входов, выключить его нельзя. А оптимизатор принимает только листья. Если лист потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
+# Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer takes leaves only (any leaf: a constant, too, without a word). Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
+# %% [markdown] tags=["ru"] of="87e462b3"
+# Производная бывает только у чисел, которые могут измениться чуть-чуть: у чисел с плавающей точкой и комплексных. Флаг результата следует из его входов, выключить его нельзя. А оптимизатор принимает только листья (любые: константу тоже, и молча). Если вес потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
 # %% [markdown] tags=["en"]
 # ## Who gets a gradient
 #
@@ -303,12 +311,12 @@ def who_gets_grad():
 
 # %% [markdown] tags=["en"]
 # ### Exercise `predict_grad`: who gets a gradient
-# *predict · ●○○ · 8 minutes · 1 point*
+# *predict · ●○○ · 10 minutes · 1 point*
 #
 # Put what `who_gets_grad()` returns in place of each `...`: a number, a list of two numbers, `None`, `"accepted"`, or the name of the error as text.
-# %% [markdown] tags=["ru"] of="719a1ef6"
+# %% [markdown] tags=["ru"] of="d766cfed"
 # ### Упражнение `predict_grad`: кто получит градиент
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# *предсказать · ●○○ · 10 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `who_gets_grad()`: число, список из двух чисел, `None`, `"accepted"` или имя ошибки строкой.
 # %% answer="predict_grad"
@@ -358,18 +366,23 @@ assert str(warned[0].message).startswith("The .grad attribute of a Tensor that i
 # %%
 who_gets_grad()
 # %% tags=["picture"]
+import contextlib
+import io
+
 import matplotlib.pyplot as plt
 
+with contextlib.redirect_stdout(io.StringIO()):
+    kept = who_gets_grad()
 places = {
-    "x\n66": (0, 2, "leaf, a weight"),
-    "k\nNone": (0, 1, "leaf, a constant"),
-    "v\n[4, 0]": (0, 0, "leaf, a weight"),
+    f"x\n{kept['x.grad']}": (0, 2, "leaf, a weight"),
+    f"k\n{kept['k.grad']}": (0, 1, "leaf, a constant"),
+    f"v\n{kept['v.grad']}": (0, 0, "leaf, a weight"),
     "(no name)\n0.01": (0, -1, "leaf, a weight"),
-    "early\n22": (1.2, 2, "result, kept"),
-    "late\nNone": (2.4, 2, "result"),
-    "part\nNone": (1.2, 0, "result"),
-    "lost\nNone": (1.2, -1, "result"),
-    "loss\nNone": (3.6, 1, "result"),
+    f"early\n{kept['early.grad']}": (1.2, 2, "result, kept"),
+    f"late\n{kept['late.grad']}": (2.4, 2, "result"),
+    f"part\n{kept['part.grad']}": (1.2, 0, "result"),
+    f"lost\n{kept['lost.grad']}": (1.2, -1, "result"),
+    f"loss\n{kept['loss.grad']}": (3.6, 1, "result"),
 }
 arrows = [(0, 4), (4, 5), (1, 5), (2, 6), (3, 7), (5, 8), (6, 8), (7, 8)]
 colours = {"leaf, a weight": "#9fd8a5", "leaf, a constant": "#e4e4e4", "result": "#ffffff", "result, kept": "#ffe08a"}
@@ -393,11 +406,11 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# A `.grad` is filled for leaves that require grad and that the loss depends on, and for results that asked in time. `retain_grad()` asks the next backward pass; after the fact it sets a flag and nothing more. A view such as `v[0]` is a result: its gradient goes on to the leaf. And the name `lost` is bound to the product, while the leaf before it, which did get its gradient, has no name left.
+# A `.grad` is filled for leaves that require grad and that the loss depends on, and for results on which `retain_grad()` was called before `backward()`. A call after `backward()` changes nothing about the pass that is over; it asks the next one. A view such as `v[0]` is a result: its gradient goes on to the leaf. And the name `lost` is bound to the product, while the leaf before it, which did get its gradient, has no name left.
 #
 # So `backward()` does not “calculate all the gradients”, as one notebook promises just before it prints `None` for two of its own. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. If they are kept, they hold something else, too.
-# %% [markdown] tags=["ru"] of="a5acd3b7"
-# `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, которые попросили об этом заранее. `retain_grad()` просит следующий обратный проход; после него он лишь ставит флаг. Представление вроде `v[0]` — результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; лист, который стоит перед ним и свой градиент получил, остался без имени.
+# %% [markdown] tags=["ru"] of="b781b3b7"
+# `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет; он относится к следующему. Представление вроде `v[0]` — результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; лист, который стоит перед ним и свой градиент получил, остался без имени.
 #
 # Так что `backward()` не «вычисляет все градиенты», как обещает одна тетрадь перед тем, как напечатать `None` для двух своих тензоров. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для единичного `x` размера 2 × 2 и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Все три печатают `None`. А если их сохранить, в них лежит другое.
 # %%
@@ -436,9 +449,9 @@ z1, z2 = x1 * x2, x3 * x4
 (z1 + z2).backward()
 assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1) is None and grad_of(z2) is None
 # %% [markdown] tags=["en"]
-# `t.grad` is always the derivative of the tensor on which `backward()` was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1, the number with which every backward pass begins.
-# %% [markdown] tags=["ru"] of="878d71e6"
-# `t.grad` — всегда производная того тензора, у которого вызвали `backward()`: здесь `out`. По `z` она равна $1/4$, потому что среднее делит на число элементов, 4, а не на `z.shape[0]`, то есть 2. По `y` она равна $6y/4 = 4.5$. По самому `out` — 1: с этого числа начинается любой обратный проход.
+# `t.grad` is always a derivative with respect to `t`, and always of the tensor on which `backward()` was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1, the number with which every backward pass begins.
+# %% [markdown] tags=["ru"] of="79e26d2f"
+# `t.grad` — всегда производная по `t`, и всегда производная того тензора, у которого вызвали `backward()`: здесь `out`. По `z` она равна $1/4$, потому что среднее делит на число элементов, 4, а не на `z.shape[0]`, то есть 2. По `y` она равна $6y/4 = 4.5$. По самому `out` — 1: с этого числа начинается любой обратный проход.
 
 
 # %% [markdown] tags=["en"]
@@ -447,18 +460,18 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # Weights start small, in the right precision, on the right device. Each of the three wishes is an operation.
 #
 # ### Exercise `trainable_weight`: a weight that is never trained
-# *find the bug · ●○○ · 10 minutes · 4 points*
+# *find the bug · ●○○ · 8 minutes · 4 points*
 #
 # `trainable_weight(values, dtype, device)` returns a weight to be trained: 0.01 times `values`, with the shape of `values`, of the given dtype (a `torch.dtype`), on the given device (text such as `"cpu"`). The weight must be a leaf that requires grad, so that an optimizer takes it. `values` is a constant and stays as it is.
 #
 # The check uses the device `"meta"` as well. Everybody has it: its tensors have a shape and a dtype and no numbers, and moving there is as much an operation as moving to a GPU.
-# %% [markdown] tags=["ru"] of="74b8a030"
+# %% [markdown] tags=["ru"] of="d5630331"
 # ## Лист, потерянный по дороге
 #
 # В начале обучения веса малы, у них нужная точность, они лежат на нужном устройстве. Каждое из трёх пожеланий — операция.
 #
 # ### Упражнение `trainable_weight`: вес, который не обучается
-# *найти ошибку · ●○○ · 10 минут · 4 балла*
+# *найти ошибку · ●○○ · 8 минут · 4 балла*
 #
 # `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: 0.01 от `values`, с формой `values`, с данным dtype (это `torch.dtype`), на данном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы оптимизатор его принял. `values` — константа и остаётся прежним.
 #
@@ -544,8 +557,10 @@ loss_of(h).backward(inputs=[h])
 print("inputs=        ", grad_of(h).item(), "  x.grad", x.grad)
 
 h = x**2
-h.register_hook(lambda gradient: print("hook           ", gradient.item(), "  x.grad", x.grad))
+caught = []
+h.register_hook(caught.append)
 loss_of(h).backward()
+print("hook           ", caught[0].item(), "  x.grad", x.grad.item())
 
 x.grad = None
 h = x**2
@@ -570,23 +585,23 @@ assert late.retains_grad and late.grad is None
 
 
 # %% [markdown] tags=["en"]
-# `torch.autograd.grad` returns gradients and touches no `.grad`. `backward(inputs=[...])` fills the `.grad` of the tensors in the list, leaves or not, and of no others. A hook and `retain_grad()` go along with a pass that you make anyway.
+# `torch.autograd.grad` returns gradients and touches no `.grad`. `backward(inputs=[...])` adds to the `.grad` of the tensors in the list, leaves or not, and of no others. A hook and `retain_grad()` go along with a pass that you make anyway.
 #
 # ### Exercise `hidden_gradients`: gradients that nobody keeps
-# *design · ●●○ · 14 minutes · 5 points*
+# *design · ●●○ · 16 minutes · 5 points*
 #
-# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. Return a list with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
+# `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
-# You are watching somebody's training, so do not disturb it: at most one backward pass, and the `.grad` of the weights and of `x` holds afterwards what it held before.
-# %% [markdown] tags=["ru"] of="d7a29646"
-# `torch.autograd.grad` возвращает градиенты и не трогает ни одного `.grad`. `backward(inputs=[...])` заполняет `.grad` у тензоров из списка, листьев и не листьев, и больше ни у кого. Хук и `retain_grad()` пользуются проходом, который вы делаете и так.
+# You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode.
+# %% [markdown] tags=["ru"] of="6a6df903"
+# `torch.autograd.grad` возвращает градиенты и не трогает ни одного `.grad`. `backward(inputs=[...])` прибавляет к `.grad` тензоров из списка, листьев и не листьев, и больше ни к чьему. Хук и `retain_grad()` пользуются проходом, который вы делаете и так.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
-# *спроектировать · ●●○ · 14 минут · 5 баллов*
+# *спроектировать · ●●○ · 16 минут · 5 баллов*
 #
-# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. Верните список производных функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
+# `model` — это `torch.nn.Sequential`, последний слой которого возвращает значение функции потерь: `model(x)` — одно число, а `for layer in model` перебирает слои. У первого слоя есть веса, поэтому выход каждого слоя требует градиента. Верните список или кортеж производных функции потерь по выходу каждого слоя, в порядке слоёв. Последний выход — само значение функции потерь.
 #
-# Вы наблюдаете за чужим обучением, поэтому не мешайте ему: обратный проход не больше чем один, а в `.grad` весов и `x` после вызова лежит то же, что и до него.
+# Вы наблюдаете за чужим обучением, поэтому не мешайте ему. Обратный проход не больше чем один, то есть один вызов `backward` или `torch.autograd.grad`. А модель и `x` оставьте такими, какими нашли: веса, каждый `.grad`, флаги, хуки, режим.
 # %% answer="hidden_gradients"
 def hidden_gradients(model, x):
     """The derivative of the loss `model(x)` with respect to the output of each layer, as a list."""
@@ -605,8 +620,6 @@ def hidden_gradients(model, x):
     for layer in model:
         outputs.append(layer(outputs[-1]))
     outputs = outputs[1:]
-    for output in outputs:
-        output.retain_grad()
     outputs[-1].backward(inputs=outputs)
     return [output.grad for output in outputs]
 
@@ -716,23 +729,23 @@ assert replaced.is_leaf and not replaced.requires_grad
 # %% [markdown] tags=["en"]
 # `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
 #
-# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`: autograd counts the in-place changes of every tensor in it, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
-# %% [markdown] tags=["ru"] of="9f22f739"
+# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`. In this number autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
+# %% [markdown] tags=["ru"] of="cfed5b02"
 # `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранит модель, остаётся каким был. `w -= ...` меняет сам тензор, и autograd не даёт сделать это с листом, пока идёт запись: с историей он перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка верна. Так поступают и оптимизаторы.
 #
-# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число верное. Отличается `_version`: в нём autograd считает изменения каждого тензора на месте, чтобы заметить, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить нельзя, — в следующем разделе.
+# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число верное. Отличается `_version`. Этим числом autograd считает изменения тензора на месте, чтобы заметить, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить нельзя, — в следующем разделе.
 
 
 # %% [markdown] tags=["en"]
 # ### Exercise `update`: a step that changes nothing
-# *find the bug · ●●○ · 12 minutes · 5 points*
+# *find the bug · ●●○ · 8 minutes · 5 points*
 #
-# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero. Nothing is returned.
-# %% [markdown] tags=["ru"] of="51bfe59e"
+# `weights` is a list of leaves that require grad. `update(weights, lr)` takes one step of descent, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, in place: the tensors of the list are changed themselves, they are still leaves that require grad, and `_version` of each tensor that was stepped has grown. A weight whose `.grad` is None stays as it is. Afterwards every `.grad` is None or zero. What is returned does not matter.
+# %% [markdown] tags=["ru"] of="683ce648"
 # ### Упражнение `update`: шаг, который ничего не меняет
-# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+# *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
-# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся каким был. После шага каждый `.grad` равен None или нулю. Функция ничего не возвращает.
+# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся каким был. После шага каждый `.grad` равен None или нулю. Что функция возвращает, не важно.
 # %% answer="update"
 def update(weights, lr):
     """One step of gradient descent on the leaves in `weights`, in place."""
@@ -858,16 +871,16 @@ assert t._version == 2 and t.tolist() == [5, 3]
 # The loss was $1 + 4 + 9$ and its gradient is $(2, 4, 6)$. Edited through `.data`, it comes out as $(200, 4, 6)$: the gradient of a loss that nobody computed, without a word. `no_grad()` stops recording, not counting, and what `detach()` returns shares its counter with the original. `.data` starts a new counter, and NumPy knows of none.
 #
 # ### Exercise `overwrite`: edits that autograd sees, and does not
-# *complete · ●●○ · 12 minutes · 4 points*
+# *complete · ●●○ · 8 minutes · 4 points*
 #
-# A test that a program notices corrupted values needs both kinds of corruption. Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself. `h` is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused with the error above. With `noticed=False` it must run and use the new numbers. Nothing is returned.
-# %% [markdown] tags=["ru"] of="dc7bbfbc"
+# Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
+# %% [markdown] tags=["ru"] of="a0f23c70"
 # Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После записи через `.data` получается $(200, 4, 6)$: градиент функции потерь, которую никто не вычислял, и ни слова об этом. `no_grad()` выключает запись, а не счёт, и у того, что вернул `detach()`, счётчик общий с исходным тензором. У `.data` счётчик новый, а NumPy не знает ни о каком.
 #
 # ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
-# *дописать · ●●○ · 12 минут · 4 балла*
+# *дописать · ●●○ · 8 минут · 4 балла*
 #
-# Чтобы проверить, что программа замечает испорченные значения, нужны оба вида порчи. Напишите `overwrite(h, values, noticed)`: функция кладёт числа из `values` в сам тензор `h`. `h` — результат с историей, по нему уже вычислена функция потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с ошибкой, показанной выше. При `noticed=False` он должен выполниться и взять новые числа. Функция ничего не возвращает.
+# Напишите `overwrite(h, values, noticed)`: функция кладёт числа из `values` в сам тензор `h`, у которого остаётся своя память; `values` не меняется. `h` — результат с историей, по нему уже вычислена функция потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той ошибкой, которую выше получила `under_no_grad`. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Тому, кто проверяет, замечает ли программа испорченные значения, нужны оба вида порчи.
 # %% answer="overwrite"
 def overwrite(h, values, noticed):
     """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
@@ -896,10 +909,9 @@ def overwrite(h, values, noticed):
 
 # %% alternative="overwrite"
 def overwrite(h, values, noticed):
-    h.data = values
+    h.data.copy_(values)
     if noticed:
-        with torch.no_grad():
-            h.mul_(1)
+        torch.autograd.graph.increment_version(h)
 
 
 # %% check="overwrite"
@@ -925,14 +937,14 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `snapshot`: a snapshot that changes
-# *find the bug · ●○○ · 6 minutes · 3 points · extra*
+# *find the bug · ●○○ · 3 minutes · 3 points · extra*
 #
-# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, and edits of the snapshot do not show in `x`. `x` may be a weight, a result or a constant.
-# %% [markdown] tags=["ru"] of="0c8e1b33"
+# `snapshot(x)` records what a tensor holds now, say before a step. Return a tensor of the same shape and dtype with the numbers of `x`. It is a constant. Later edits of `x` do not show in it, and edits of the snapshot do not show in `x`. `x` itself stays as it is, its history and its flag, too. `x` may be a weight, a result or a constant.
+# %% [markdown] tags=["ru"] of="ab661837"
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
-# *найти ошибку · ●○○ · 6 минут · 3 балла · дополнительно*
+# *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Позднейшие изменения `x` в нём не видны, а изменения снимка не видны в `x`. `x` может быть весом, результатом или константой.
+# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Позднейшие изменения `x` в нём не видны, а изменения снимка не видны в `x`. Сам `x` остаётся прежним, его история и флаг тоже. `x` может быть весом, результатом или константой.
 # %% answer="snapshot"
 def snapshot(x):
     """What `x` holds now, as a constant with memory of its own."""
@@ -958,7 +970,7 @@ def snapshot(x):
 
 # %% alternative="snapshot"
 def snapshot(x):
-    return torch.tensor(x.tolist(), dtype=x.dtype)
+    return torch.from_numpy(x.detach().numpy().copy())
 
 
 # %% check="snapshot"
@@ -1008,12 +1020,12 @@ def numpy_bridge():
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `predict_bridge`: the bridge to NumPy
-# *predict · ●○○ · 8 minutes · 1 point · extra*
+# *predict · ●○○ · 6 minutes · 1 point · extra*
 #
 # Put what `numpy_bridge()` returns in place of each `...`: a dtype as text, such as `"torch.float32"`, a number, `"accepted"`, or the name of the error as text.
-# %% [markdown] tags=["ru"] of="c029e6d9"
+# %% [markdown] tags=["ru"] of="72e81cc7"
 # ### Дополнительное упражнение `predict_bridge`: мост в NumPy
-# *предсказать · ●○○ · 8 минут · 1 балл · дополнительно*
+# *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
 # Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype строкой, например `"torch.float32"`, число, `"accepted"` или имя ошибки строкой.
 # %% answer="predict_bridge"
@@ -1054,6 +1066,7 @@ with contextlib.redirect_stdout(io.StringIO()):
     assert attempt(lambda: numpy.ones(2) * torch.ones(2, requires_grad=True)) == "TypeError"
     assert attempt(lambda: torch.rand(3, 4) @ torch.from_numpy(numpy.ones((4, 2)))) == "RuntimeError"  # float != double
     assert attempt(lambda: torch.ones(2, device="meta").numpy()) == "TypeError"
+    assert (torch.rand(4) + torch.from_numpy(numpy.ones(4))).dtype == torch.float64
 x_t, y_np = torch.rand(3, 4), numpy.ones((4, 2), dtype=numpy.float32)
 assert numpy.allclose(numpy.dot(x_t.numpy(), y_np), (x_t @ torch.from_numpy(y_np)).numpy())  # no `no_grad()` needed
 # %% [markdown] tags=["en"]
@@ -1065,27 +1078,31 @@ numpy_bridge()
 
 
 # %% [markdown] tags=["en"]
-# In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two, and `numpy()` needs the CPU.
+# In both directions the bridge shares memory and keeps the dtype; `torch.tensor` copies. So arrays and tensors are not interchangeable, under `no_grad()` either: NumPy makes float64 where torch makes float32, `x @ y` refuses to mix the two (`x + y` does not), and `numpy()` needs the CPU.
 #
 # ## Memory that nobody filled
 #
 # Two of the notebooks this course grew out of begin with `torch.LongTensor(3, 4)` and `torch.Tensor(3, 5)`, and print numbers such as 140338896403408 as if they were an output. Whole numbers in these old constructors are a *size*. Nothing is written into that memory; it holds what was there before. `torch.LongTensor([3, 4])`, with a list, holds the numbers 3 and 4.
 #
-# ### Extra exercise `sum_gradients`: a sum that starts from garbage
-# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check of this exercise fills it, too, with NaN and with other numbers.
 #
-# `losses` is a list of functions without arguments; each call returns one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w` and `w.grad` stay as they are.
-# %% [markdown] tags=["ru"] of="706e5029"
-# В обе стороны мост делит память и сохраняет dtype; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, и внутри `no_grad()` тоже: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать, а для `numpy()` нужен CPU.
+# ### Extra exercise `sum_gradients`: a sum that starts from garbage
+# *find the bug · ●●○ · 6 minutes · 3 points · extra*
+#
+# `losses` is a list, not empty, of functions without arguments; each call returns one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
+# %% [markdown] tags=["ru"] of="f407bb76"
+# В обе стороны мост делит память и сохраняет dtype; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, и внутри `no_grad()` тоже: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать (`x + y` не отказывается), а для `numpy()` нужен CPU.
 #
 # ## Память, которую никто не заполнил
 #
 # Две тетради, из которых вырос этот курс, начинаются с `torch.LongTensor(3, 4)` и `torch.Tensor(3, 5)` и печатают числа вроде 140338896403408 так, будто это результат. Целые числа в этих старых конструкторах — *размер*. В эту память ничего не записывают; в ней лежит то, что было раньше. `torch.LongTensor([3, 4])`, со списком, содержит числа 3 и 4.
 #
-# ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
-# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+# `torch.use_deterministic_algorithms(True)` делает такие ошибки видимыми: torch заполняет новую память значением NaN, а целочисленную — наибольшим целым. Проверка этого упражнения тоже её заполняет, значениями NaN и другими числами.
 #
-# `losses` — список функций без аргументов; каждый вызов возвращает одно число, зависящее от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w` и `w.grad` остаются прежними.
+# ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
+# *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
+#
+# `losses` — непустой список функций без аргументов; каждый вызов возвращает одно число, зависящее от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w`, его флаг и `w.grad` остаются прежними.
 # %% answer="sum_gradients"
 def sum_gradients(losses, w):
     """The sum of the gradients of `losses` with respect to `w`."""
@@ -1135,14 +1152,10 @@ torch.use_deterministic_algorithms(True)
 assert torch.Tensor(3, 5).isnan().all() and (torch.LongTensor(3, 4) == 2**63 - 1).all()
 torch.use_deterministic_algorithms(False)
 # %% [markdown] tags=["en"]
-# `torch.use_deterministic_algorithms(True)` makes such bugs visible: torch then fills fresh memory with NaN, and integers with the largest one. The check of this exercise uses it.
-#
 # ## `Variable`
 #
 # Before version 0.4 a tensor had to be wrapped into a `Variable` to be tracked. Notes from that time are still read. Today `Variable(t)` returns a tensor, without any warning. Is it the same tensor?
-# %% [markdown] tags=["ru"] of="c47ac020"
-# `torch.use_deterministic_algorithms(True)` делает такие ошибки видимыми: torch заполняет новую память значением NaN, а целочисленную — наибольшим целым. Проверка этого упражнения так и поступает.
-#
+# %% [markdown] tags=["ru"] of="dcc6d1e8"
 # ## `Variable`
 #
 # До версии 0.4 тензор нужно было обернуть в `Variable`, чтобы он отслеживался. Заметки тех времён читают до сих пор. Сегодня `Variable(t)` возвращает тензор, без всякого предупреждения. Тот же самый тензор?
@@ -1168,16 +1181,16 @@ assert X.requires_grad and X.is_leaf
 # It is what `detach()` gives: a constant with the same memory, cut off from the graph. Around data that does no harm. Around a result it does.
 #
 # ### Extra exercise `two_layer_loss`: half of the weights learn
-# *find the bug · ●○○ · 6 minutes · 3 points · extra*
+# *find the bug · ●○○ · 4 minutes · 3 points · extra*
 #
-# `two_layer_loss(x, w, u)` returns the loss of a small network as one number. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
-# %% [markdown] tags=["ru"] of="9c06aa2c"
+# `two_layer_loss(x, w, u)` returns the loss of a small network, a tensor of shape `()` in the dtype of the weights. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
+# %% [markdown] tags=["ru"] of="6e182701"
 # Это то же, что даёт `detach()`: константа с той же памятью, отрезанная от графа. Вокруг данных это безвредно, вокруг результата — нет.
 #
 # ### Дополнительное упражнение `two_layer_loss`: учится половина весов
-# *найти ошибку · ●○○ · 6 минут · 3 балла · дополнительно*
+# *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
 #
-# `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети, одно число. Значение верно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
+# `two_layer_loss(x, w, u)` возвращает значение функции потерь небольшой сети: тензор формы `()` с dtype весов. Значение верно. После `loss.backward()` (его вызовут уже снаружи) у обоих листьев `w` и `u` в `.grad` должны лежать их градиенты.
 # %% answer="two_layer_loss"
 def two_layer_loss(x, w, u):
     """The mean square of a network with two layers."""
@@ -1220,21 +1233,21 @@ check("two_layer_loss")
 # %% [markdown] tags=["en"]
 # ## Does every weight get a gradient?
 #
-# “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception you have met: a weight that the loss does not use. Find a better one.
+# “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception is easy: a weight that the loss does not use. Find a better one.
 #
 # ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
-# *write the counter-example · ●●● · 10 minutes · 3 points · extra*
+# *write the counter-example · ●●● · 12 minutes · 3 points · extra*
 #
-# Return a pair `(t, loss)`: a leaf `t` that requires grad, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time, and another once 1 has been added to every entry of `t` in place.
-# %% [markdown] tags=["ru"] of="5e67948f"
+# Return a pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time while they are the same, and another once 1 has been added to every entry of `t` in place.
+# %% [markdown] tags=["ru"] of="f236ab79"
 # ## Каждый ли вес получает градиент?
 #
-# «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение вы видели: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
+# «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение очевидно: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
 #
 # ### Дополнительное упражнение `leaf_without_gradient`: лист, который важен и ничего не получает
-# *построить контрпример · ●●● · 10 минут · 3 балла · дополнительно*
+# *построить контрпример · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Верните пару `(t, loss)`: лист `t`, который требует градиента, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: каждый раз она одна и та же, а если прибавить 1 к каждому элементу `t` на месте, становится другой.
+# Верните пару `(t, loss)`: лист `t`, который требует градиента, до и после, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, она каждый раз одна и та же, а если прибавить 1 к каждому элементу `t` на месте, становится другой.
 # %% answer="leaf_without_gradient"
 def leaf_without_gradient():
     """A leaf that requires grad and a loss that depends on it and leaves its `.grad` empty."""
@@ -1290,11 +1303,11 @@ assert loss(t).item() != before
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows both when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="bf7f3e33"
+# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows both when a GPU is there (no recorded run yet).
+# %% [markdown] tags=["ru"] of="fdd6b850"
 # ## На GPU
 #
-# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор и записывают это. Вес создают сразу на его устройстве или сначала переносят, а потом просят требовать градиента. Ячейка показывает и то и другое, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор и записывают это. Вес создают сразу на его устройстве или сначала переносят, а потом просят требовать градиента. Ячейка показывает и то и другое, если GPU есть (записанного прогона пока нет).
 # %%
 if torch.cuda.is_available():
     print("lost:", torch.ones(2, requires_grad=True).cuda().is_leaf)
@@ -1307,18 +1320,18 @@ else:
 #
 # * A leaf has no `grad_fn`. Data and results without history are leaves, too; a weight is a leaf that requires grad.
 # * Scale, cast and move first; `requires_grad_()` comes last.
-# * `t.grad` is the derivative of the tensor on which `backward()` was called. Weights get it, and results that called `retain_grad()` in time.
+# * `t.grad` is the derivative, with respect to `t`, of the tensor on which `backward()` was called. Weights get it, and results on which `retain_grad()` was called before.
 # * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
 # * Change weights in place under `no_grad()`. `.data` and NumPy write past the version counter, and a wrong gradient comes out without an error.
 # * `detach()` shares memory; a copy is `detach().clone()`.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="fd828137"
+# %% [markdown] tags=["ru"] of="5973414b"
 # ## Что стоит запомнить
 #
 # * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
 # * Сначала умножить, сменить тип и перенести; `requires_grad_()` — в конце.
-# * `t.grad` — производная того тензора, у которого вызвали `backward()`. Её получают веса и те результаты, у которых заранее вызвали `retain_grad()`.
+# * `t.grad` — производная по `t` того тензора, у которого вызвали `backward()`. Её получают веса и те результаты, у которых заранее вызвали `retain_grad()`.
 # * Градиенты результатов вычисляются, но не хранятся: их достают `torch.autograd.grad`, `backward(inputs=[...])`, хук или `retain_grad()`.
 # * Меняйте веса на месте внутри `no_grad()`. `.data` и NumPy пишут мимо счётчика версий, и неверный градиент получается без единой ошибки.
 # * `detach()` делит память; копия — это `detach().clone()`.
