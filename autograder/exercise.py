@@ -51,6 +51,8 @@ def _describe_input(value: object) -> str:
         return f"{type(value).__name__}(lr={settings['lr']}{momentum})"
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, tuple) for item in value):
         return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= 6:
+        return f"[{', '.join(map(_describe_input, value))}]"
     readable = isinstance(value, (Formula, torch.dtype, torch.device))
     return repr(value) if readable else describe(canonical(value))
 

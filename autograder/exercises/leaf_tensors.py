@@ -64,7 +64,7 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
     hints=[
         Text(
             "Ask of each tensor: was there an operation, was recording on, and did one of its inputs require grad?",
-            "Спросите о каждом тензоре: была ли операция, была ли включена запись и требовал ли градиента хоть один вход?",
+            "Спросите о каждом тензоре: была ли операция, было ли включено отслеживание и требовал ли градиента хоть один вход?",
         ),
         Text(
             "Three answers are possible: `(True, True)`, `(True, False)`, `(False, True)`. A tensor that does not "
@@ -107,7 +107,7 @@ def arithmetic_is_recorded() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if a result of arithmetic cannot be a leaf. `(False, False)` does not exist: without "
     "`requires_grad` there is no history, and a tensor without a history is a leaf.",
-    ru="Похоже, что результат арифметики не мог оказаться листом. `(False, False)` не бывает: без "
+    ru="Похоже, вы считаете, что результат арифметики не может быть листом. Но `(False, False)` не бывает: без "
     "`requires_grad` нет истории, а тензор без истории листовой.",
 )
 def arithmetic_makes_no_leaf() -> dict[str, object]:
@@ -117,8 +117,8 @@ def arithmetic_makes_no_leaf() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if a leaf was taken for a tensor that requires grad. Data, detached tensors and results under "
     "`no_grad()` are leaves as well.",
-    ru="Похоже, что листом считается только тензор, который требует градиента. Данные, отсоединённые тензоры и "
-    "результаты внутри `no_grad()` тоже листовые.",
+    ru="Похоже, вы считаете, что лист — это только тензор, который требует градиента. Данные, отсоединённые тензоры "
+    "и результаты внутри `no_grad()` тоже листовые.",
 )
 def leaf_means_requires_grad() -> dict[str, object]:
     constants = "torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"
@@ -161,7 +161,8 @@ def casting_keeps_a_leaf() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `.to` always made a new tensor. With nothing to do it returns the very tensor it was called on.",
-    ru="Похоже, что `.to` всегда создаёт новый тензор. Если делать нечего, он возвращает тот самый тензор.",
+    ru="Похоже, вы считаете, что `.to` всегда создаёт новый тензор. На самом деле, если делать нечего, он "
+    "возвращает тот самый тензор.",
 )
 def to_always_copies() -> dict[str, object]:
     return {'w.to("cpu")': (False, True)}
@@ -178,7 +179,8 @@ def views_are_leaves() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `detach()` kept the flag or the history. It leaves both behind and gives a constant.",
-    ru="Похоже, что `detach()` сохранил флаг или историю. Он не переносит ни того, ни другого: получается константа.",
+    ru="Похоже, вы считаете, что `detach()` сохраняет флаг или историю. Он не переносит ни того, ни другого: "
+    "получается константа.",
 )
 def detach_keeps_the_flag() -> dict[str, object]:
     return {"w.detach()": (True, True)}
@@ -191,7 +193,8 @@ def detach_keeps_the_history() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if an operation under `no_grad()` was recorded. `w * 2` is a constant there, whatever `w` requires.",
-    ru="Похоже, что операция внутри `no_grad()` считается записанной. Там `w * 2` — константа, что бы ни требовал `w`.",
+    ru="Похоже, вы считаете, что операции внутри `no_grad()` записываются. Там `w * 2` — константа, что бы ни "
+    "требовал `w`.",
 )
 def no_grad_is_recorded() -> dict[str, object]:
     return {"w * 2 under no_grad": (False, True)}
@@ -199,7 +202,8 @@ def no_grad_is_recorded() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `Parameter(w * 2)` kept the history of `w * 2`. A `Parameter` is always a new leaf.",
-    ru="Похоже, что `Parameter(w * 2)` сохранил историю `w * 2`. `Parameter` — всегда новый лист.",
+    ru="Похоже, вы считаете, что `Parameter(w * 2)` сохраняет историю `w * 2`. На самом деле `Parameter` — всегда "
+    "новый лист.",
 )
 def parameters_keep_history() -> dict[str, object]:
     return {"torch.nn.Parameter(w * 2)": (False, True)}
@@ -208,7 +212,7 @@ def parameters_keep_history() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if everything computed from `w` requires grad. True and False have no gradient: a comparison, "
     "like `argmax`, gives a constant.",
-    ru="Похоже, что всё вычисленное из `w` требует градиента. У True и False градиента нет: сравнение, "
+    ru="Похоже, вы считаете, что всё вычисленное из `w` требует градиента. У True и False градиента нет: сравнение, "
     "как и `argmax`, даёт константу.",
 )
 def comparisons_are_tracked() -> dict[str, object]:
@@ -217,7 +221,7 @@ def comparisons_are_tracked() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `round` was expected to cut the graph. It stays in it; its derivative is zero.",
-    ru="Похоже, что `round`, по-вашему, обрывает граф. Он остаётся в графе, а его производная равна нулю.",
+    ru="Похоже, вы считаете, что `round` обрывает граф. Он остаётся в графе, а его производная равна нулю.",
 )
 def rounding_cuts() -> dict[str, object]:
     return {"w.round()": (True, False)}
@@ -225,15 +229,17 @@ def rounding_cuts() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if every tensor was expected to have a `grad_fn`. A leaf has none: no operation made it.",
-    ru="Похоже, что `grad_fn` ожидался у каждого тензора. У листа его нет: ни одна операция его не создавала.",
+    ru="Похоже, вы считаете, что `grad_fn` есть у каждого тензора. У листа его нет: ни одна операция его не создавала.",
 )
 def leaves_have_a_grad_fn() -> dict[str, object]:
     return {"w.grad_fn": "AccumulateGrad"}
 
 
 @predict_leaf.mistake(
-    en="It looks as if `w * 0.01` had no `grad_fn`. It is the result of a recorded multiplication, and says so.",
-    ru="Похоже, что у `w * 0.01`, по-вашему, нет `grad_fn`. Это результат записанного умножения, и он об этом помнит.",
+    en="It looks as if `w * 0.01` had no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
+    "points to it.",
+    ru="Похоже, вы считаете, что у `w * 0.01` нет `grad_fn`. Это результат записанного умножения, и `grad_fn` "
+    "указывает на него.",
 )
 def results_have_no_grad_fn() -> dict[str, object]:
     return {"(w * 0.01).grad_fn": None}
@@ -290,8 +296,8 @@ def predict_grad(answer: Any, case: Case) -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `.grad` held the derivative of one line, such as `late` with respect to `early`. It holds the "
     "derivative of `loss`, where `backward()` began.",
-    ru="Похоже, что в `.grad`, по-вашему, производная одной строки, например `late` по `early`. Там производная "
-    "`loss`, с которого начался `backward()`.",
+    ru="Похоже, вы считаете, что в `.grad` лежит производная одной строки, например `late` по `early`. На самом "
+    "деле там производная `loss`, с которого начался `backward()`.",
 )
 def early_holds_the_local() -> dict[str, object]:
     return {"early.grad": 1.0}
@@ -300,7 +306,8 @@ def early_holds_the_local() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `early.grad` held the derivative of `early` with respect to `x`. It is the other way round: the "
     "derivative of `loss` with respect to `early`.",
-    ru="Похоже, что в `early.grad`, по-вашему, производная `early` по `x`. Наоборот: там производная `loss` по `early`.",
+    ru="Похоже, вы считаете, что в `early.grad` лежит производная `early` по `x`. Наоборот: там производная `loss` "
+    "по `early`.",
 )
 def early_holds_its_own() -> dict[str, object]:
     return {"early.grad": 3.0}
@@ -309,7 +316,7 @@ def early_holds_its_own() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if a non-leaf can never have a `.grad`. Its gradient is computed anyway, and `retain_grad()` before "
     "`backward()` keeps it.",
-    ru="Похоже, что у нелистового тензора `.grad`, по-вашему, не бывает. Градиент всё равно вычисляется, и "
+    ru="Похоже, вы считаете, что у нелистового тензора `.grad` не бывает. Градиент всё равно вычисляется, и "
     "`retain_grad()` до `backward()` его сохраняет.",
 )
 def non_leaves_never_keep() -> dict[str, object]:
@@ -317,8 +324,9 @@ def non_leaves_never_keep() -> dict[str, object]:
 
 
 @predict_grad.mistake(
-    en="It looks as if `retain_grad()` works afterwards. It asks the *next* backward pass; this one is over.",
-    ru="Похоже, что `retain_grad()` действует задним числом. Он просит *следующий* обратный проход; этот уже кончился.",
+    en="It looks as if `retain_grad()` was expected to work afterwards. It asks the *next* backward pass; this one is over.",
+    ru="Похоже, вы считаете, что `retain_grad()` действует задним числом. На самом деле он относится к *следующему* "
+    "обратному проходу; этот уже кончился.",
 )
 def retaining_works_afterwards() -> dict[str, object]:
     return {"late.grad": 22.0}
@@ -326,7 +334,8 @@ def retaining_works_afterwards() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if a view had a `.grad` of its own. The gradient of `v[0]` goes on to the leaf `v`.",
-    ru="Похоже, что у представления есть свой `.grad`. Градиент `v[0]` идёт дальше, в лист `v`.",
+    ru="Похоже, вы считаете, что у представления есть свой `.grad`. На самом деле градиент `v[0]` идёт дальше, в "
+    "лист `v`.",
 )
 def views_have_gradients() -> dict[str, object]:
     return {"part.grad": 4.0}
@@ -335,8 +344,8 @@ def views_have_gradients() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if nothing reached `v`, since only a part of it was used. The gradient lands at the place of that "
     "part, with zeros beside it.",
-    ru="Похоже, что до `v` ничего не дошло, раз использована только его часть. Градиент попадает на место этой части, "
-    "а рядом стоят нули.",
+    ru="Похоже, вы считаете, что до `v` ничего не дошло, раз использована только его часть. Градиент попадает на "
+    "место этой части, а рядом стоят нули.",
 )
 def nothing_reaches_the_base() -> dict[str, object]:
     return {"v.grad": None}
@@ -351,10 +360,10 @@ def parts_spread() -> dict[str, object]:
 
 
 @predict_grad.mistake(
-    en="It looks as if the flag had survived the scaling. The name `lost` is bound to the product; the leaf that gets "
-    "the gradient has no name left.",
-    ru="Похоже, что флаг, по-вашему, пережил умножение вместе с листом. Имя `lost` указывает на произведение; "
-    "у листа, который получит градиент, имени не осталось.",
+    en="It looks as if `lost` were still a leaf. The name `lost` is bound to the product; the leaf that gets the "
+    "gradient has no name left.",
+    ru="Похоже, вы считаете, что `lost` остался листом. Имя `lost` связано с произведением; лист, который получил "
+    "градиент, остался без имени.",
 )
 def scaling_keeps_the_gradient() -> dict[str, object]:
     return {"lost.grad": 1.0}
@@ -362,7 +371,8 @@ def scaling_keeps_the_gradient() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if a constant got a gradient of zero. It gets none: None.",
-    ru="Похоже, что константа получила нулевой градиент. Она не получает никакого: там None.",
+    ru="Похоже, вы считаете, что константа получает нулевой градиент. На самом деле она не получает никакого: там "
+    "None.",
 )
 def constants_get_zero() -> dict[str, object]:
     return {"k.grad": 0.0}
@@ -370,15 +380,17 @@ def constants_get_zero() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if every input of the loss got a gradient. A constant gets none, although the loss depends on it.",
-    ru="Похоже, что градиент получили все входы функции потерь. Константа его не получает, хотя потери от неё зависят.",
+    ru="Похоже, вы считаете, что градиент получают все входы функции потерь. Константа его не получает, хотя "
+    "функция потерь от неё зависит.",
 )
 def constants_get_gradients() -> dict[str, object]:
     return {"k.grad": 22.0}
 
 
 @predict_grad.mistake(
-    en="It looks as if `x.grad` held only a part of the chain. It is the product of 3 and 22.",
-    ru="Похоже, что в `x.grad` попала только часть цепочки. Там произведение 3 и 22.",
+    en="It looks as if `x.grad` held only a part of the chain. Multiply the derivatives along the whole way from "
+    "`loss` to `x`.",
+    ru="Похоже, что в `x.grad` попала только часть цепочки. Перемножьте производные на всём пути от `loss` до `x`.",
 )
 def chain_stops_early() -> dict[str, object]:
     return {"x.grad": 22.0}
@@ -387,8 +399,8 @@ def chain_stops_early() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `loss` kept the gradient it begins with. That one is there, and it is 1, but `loss` is no leaf "
     "and did not ask to keep it.",
-    ru="Похоже, что `loss` сохранил градиент, с которого всё начинается. Он есть и равен 1, но `loss` — не лист и "
-    "сохранить его не просил.",
+    ru="Похоже, вы считаете, что `loss` сохраняет градиент, с которого всё начинается. Этот градиент есть и равен "
+    "1, но `loss` — не лист и сохранить его не просил.",
 )
 def loss_keeps_one() -> dict[str, object]:
     return {"loss.grad": 1.0}
@@ -396,7 +408,7 @@ def loss_keeps_one() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if an optimizer took any tensor that requires grad. It takes leaves only.",
-    ru="Похоже, что оптимизатор, по-вашему, берёт любой тензор, который требует градиента. Он берёт только листья.",
+    ru="Похоже, вы считаете, что оптимизатор берёт любой тензор, который требует градиента. Он берёт только листья.",
 )
 def optimizers_take_anything() -> dict[str, object]:
     return {"SGD([lost], lr=0.1)": "accepted"}
@@ -404,7 +416,7 @@ def optimizers_take_anything() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if `backward()` on a constant did nothing. There is no graph to walk, and torch says so.",
-    ru="Похоже, что `backward()` для константы, по-вашему, ничего не делает. Графа нет, и torch об этом сообщает.",
+    ru="Похоже, вы считаете, что `backward()` для константы ничего не делает. Графа нет, и torch сообщает об ошибке.",
 )
 def constants_go_backward() -> dict[str, object]:
     return {"k.backward()": "accepted"}
@@ -413,6 +425,33 @@ def constants_go_backward() -> dict[str, object]:
 @predict_grad.mistake(*predict_leaf.mistakes["quotes_none"].says)
 def none_in_quotes() -> dict[str, object]:
     return {"k.grad": "None"}
+
+
+@predict_grad.mistake(
+    en="It looks as if `.grad` were kept for every tensor. Unless asked, only leaves that require grad keep it.",
+    ru="Похоже, вы считаете, что `.grad` сохраняется у каждого тензора. Без просьбы он сохраняется только у листьев, которые "
+    "требуют градиента.",
+)
+def everybody_keeps_one() -> dict[str, object]:
+    return {"part.grad": 4.0, "lost.grad": 1.0, "late.grad": 22.0, "loss.grad": 1.0}
+
+
+@predict_grad.mistake(
+    en="It looks as if `lost` held the gradient of the leaf before it. That leaf has it, and no name.",
+    ru="Похоже, вы считаете, что в `lost` лежит градиент листа, который стоит перед ним. Он лежит в самом листе, а имени у "
+    "листа нет.",
+)
+def lost_holds_the_leafs() -> dict[str, object]:
+    return {"lost.grad": 0.01}
+
+
+@predict_grad.mistake(
+    en="It looks as if `v.grad` was one number. A gradient has the shape of its tensor: one entry for each of `v`.",
+    ru="Похоже, вы считаете, что `v.grad` — одно число. У градиента та же форма, что у тензора: по элементу на каждый "
+    "элемент `v`.",
+)
+def gradient_of_the_part() -> dict[str, object]:
+    return {"v.grad": 4.0}
 
 
 # -------------------------------------------------------------------------------------- core: a leaf lost on the way
@@ -434,7 +473,7 @@ def none_in_quotes() -> dict[str, object]:
             "made",
             1,
             en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked for.",
-            ru="Это `values`, умноженный на 0.01: с формой `values`, с теми dtype и устройством, которые просили.",
+            ru="Это `values`, умноженный на 0.01: с формой `values`, с заданными dtype и устройством.",
         ),
         aspect(
             "input",
@@ -445,8 +484,8 @@ def none_in_quotes() -> dict[str, object]:
     ],
     hints=[
         Text(
-            "Print the `grad_fn` of what comes back. Which line made it, and where is the leaf?",
-            "Напечатайте `grad_fn` у того, что возвращается. Какая строка его создала и где остался лист?",
+            "Keep the result in a variable and print its `grad_fn`. Which line made it, and where is the leaf?",
+            "Сохраните результат в переменной и напечатайте её `grad_fn`. Какая строка его создала и где остался лист?",
         ),
         Text(
             "Everything after `requires_grad_()` is recorded. So what has to come first?",
@@ -515,8 +554,8 @@ def moves_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 @trainable_weight.mistake(
     en="It looks as if `retain_grad()` was meant to make a leaf. It keeps the gradient of a result; an optimizer "
     "still refuses it.",
-    ru="Похоже, что листом тензор должен был сделать `retain_grad()`. Он сохраняет градиент результата, но оптимизатор "
-    "такой тензор по-прежнему не принимает.",
+    ru="Похоже, что `retain_grad()` вызван, чтобы сделать тензор листом. Он сохраняет градиент результата, но "
+    "оптимизатор такой тензор по-прежнему не принимает.",
 )
 def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     weight = (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype)
@@ -554,10 +593,35 @@ def scales_in_place(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 
 @trainable_weight.mistake(
     en="It looks as if the weight has the dtype and the device of `values`, not those that were asked for.",
-    ru="Похоже, что у веса dtype и устройство те же, что у `values`, а не те, которые просили.",
+    ru="Похоже, что у веса dtype и устройство те же, что у `values`, а не заданные.",
 )
 def stays_where_it_was(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the dtype that was asked for is ignored.",
+    ru="Похоже, что заданный dtype не учтён.",
+)
+def ignores_the_dtype(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).to(device).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the device that was asked for is ignored.",
+    ru="Похоже, что заданное устройство не учтено.",
+)
+def ignores_the_device(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).to(dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` was told to require grad, too. The weight is right, but the caller's tensor is no longer a "
+    "constant.",
+    ru="Похоже, что требовать градиента заставили и сам `values`. Вес верен, но тензор вызывающего кода больше не константа.",
+)
+def tracks_the_caller(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.requires_grad_().detach() * 0.01).to(device=device, dtype=dtype).requires_grad_()
 
 
 @trainable_weight.mistake(
@@ -690,10 +754,12 @@ def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
     with outputs_of(case.model) as outputs, counting_backward_runs() as runs, using_answer():
         gradients = answer.hidden_gradients(case.model, case.x)
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
+    with using_answer():
+        kept = state_of(case.model, case.x)
     return {
         "gradients": gradients,
         "backward_runs": AtMost(limit=1, used=runs.times),
-        "kept": state_of(case.model, case.x),
+        "kept": kept,
         "retained": [output.retains_grad for output in outputs],
         "cut": [output.is_leaf for output in outputs],
     }
@@ -948,7 +1014,7 @@ def remade(weights: list[Tensor]) -> list[Tensor]:
         ),
         Text(
             "An in-place operation changes the tensor itself. In grad mode a leaf refuses it; where does it not?",
-            "Операция на месте меняет сам тензор. При включённой записи лист её не допускает; а где допускает?",
+            "Операция с изменением на месте меняет сам тензор. При включённом отслеживании лист её не допускает; а где допускает?",
         ),
         Text(
             "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
@@ -1108,8 +1174,8 @@ def returns_new_weights(weights: list[Tensor], lr: float) -> list[Tensor]:
 @update.mistake(
     en="It looks as if a leaf is changed in place in grad mode. Autograd refuses that: the change would be recorded, and "
     "the leaf would no longer be one.",
-    ru="Похоже, что лист меняется на месте при включённой записи. Autograd это запрещает: изменение было бы записано, и "
-    "лист перестал бы быть листом.",
+    ru="Похоже, что лист меняется на месте при включённом отслеживании. Autograd это запрещает: изменение было бы "
+    "записано, и лист перестал бы быть листом.",
 )
 def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
@@ -1173,7 +1239,7 @@ def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
 @update.mistake(
     en="It looks as if the step goes through `.data` or NumPy. The values are right, but the version counter did not move: "
     "a graph that still needs the old values would not notice.",
-    ru="Похоже, что шаг сделан через `.data` или NumPy. Значения верны, но счётчик версий не сдвинулся: граф, которому ещё нужны "
+    ru="Похоже, что шаг сделан через `.data` или NumPy. Значения верны, но счётчик версий не изменился: граф, которому ещё нужны "
     "прежние значения, ничего не заметит.",
 )
 def steps_through_data(weights: list[Tensor], lr: float) -> None:
@@ -1186,7 +1252,7 @@ def steps_through_data(weights: list[Tensor], lr: float) -> None:
     en="It looks as if the weight was given other memory, say by `w.data = ...`. The values are right, but the version "
     "counter did not move.",
     ru="Похоже, что весу дали другую память, например строкой `w.data = ...`. Значения верны, но счётчик версий не "
-    "сдвинулся.",
+    "изменился.",
 )
 def assigns_data(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
@@ -1228,7 +1294,7 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
     hints=[
         Text(
             "Autograd compares version numbers, not values. Which ways of writing leave the number as it is?",
-            "Autograd сравнивает номера версий, а не значения. При какой записи номер не меняется?",
+            "Autograd сравнивает номера версий, а не значения. При каком способе изменения номер остаётся прежним?",
         ),
         Text(
             "Try each way on a small tensor and print `_version`: `no_grad()`, `detach()`, `.data`.",
@@ -1245,11 +1311,12 @@ def overwrite(answer: Any, case: Case) -> dict[str, object]:
     x, loss, version = h.grad_fn.next_functions[0][0].variable, h.square().sum(), h._version
     answer.overwrite(h, values, case.noticed)
     found: object
-    try:
-        (found,) = torch.autograd.grad(loss, x)
-    except RuntimeError as error:
-        told = "modified by an inplace operation" in str(error) and h._version > version
-        found = "refused with that error" if told else "refused with another error"
+    with using_answer():
+        try:
+            (found,) = torch.autograd.grad(loss, x)
+        except RuntimeError as error:
+            told = "modified by an inplace operation" in str(error) and h._version > version
+            found = "refused with that error" if told else "refused with another error"
     return {
         "values": {"h": h.detach(), "values": values, "one memory for both": h.data_ptr() == values.data_ptr()},
         "noticed": found if case.noticed else None,
@@ -1277,8 +1344,8 @@ def both_unseen(h: Tensor, values: Tensor, noticed: bool) -> None:
 @overwrite.mistake(
     en="It looks as if both edits move the version counter. `no_grad()` stops recording, not counting, and what "
     "`detach()` returns shares the counter.",
-    ru="Похоже, что оба изменения сдвигают счётчик версий. `no_grad()` выключает запись, а не счёт, и у того, что "
-    "вернул `detach()`, счётчик общий.",
+    ru="Похоже, что оба изменения увеличивают счётчик версий. `no_grad()` выключает отслеживание, но не счётчик, и "
+    "у того, что вернул `detach()`, счётчик общий.",
 )
 def both_seen(h: Tensor, values: Tensor, noticed: bool) -> None:
     h.detach().copy_(values)
@@ -1385,9 +1452,9 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     state = {**flags("x", x), "x.grad_fn": creator(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
         return {"snapshot": taken}
-    with torch.no_grad():
-        x.mul_(-3)
     with using_answer():
+        with torch.no_grad():
+            x.mul_(-3)
         later, tracking = taken.detach().clone(), flags("snapshot", taken)
         with torch.no_grad():
             taken.zero_()
@@ -1422,6 +1489,17 @@ def hands_back_x(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
+    en="It looks as if `x` was given new memory. Whoever shares the old one no longer sees its edits; the new memory "
+    "belongs to the snapshot.",
+    ru="Похоже, что новую память получил `x`. Тот, у кого осталась прежняя, больше не увидит его изменений; новая память "
+    "нужна снимку.",
+)
+def moves_x(x: Tensor) -> Tensor:
+    x.data = x.data.clone()
+    return x.detach().clone()
+
+
+@snapshot.mistake(
     en="It looks as if `x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; "
     "only the snapshot should be a constant.",
     ru="Похоже, что от истории отрезан сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; константой "
@@ -1432,8 +1510,9 @@ def cuts_x_off(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="It looks as if the snapshot is still part of the graph. `clone()` copies the numbers and is recorded.",
-    ru="Похоже, что снимок остался частью графа. `clone()` копирует числа, но записывается.",
+    en="It looks as if the snapshot is still part of the graph. Copying the numbers is recorded, too, by `clone()` "
+    "and by `copy_()`.",
+    ru="Похоже, что снимок остался частью графа. Копирование тоже записывается, будь то `clone()` или `copy_()`.",
 )
 def clones_only(x: Tensor) -> Tensor:
     return x.clone()
@@ -1470,7 +1549,7 @@ def goes_through_a_list(x: Tensor) -> Tensor:
 
 
 @exercise(
-    title=Text("The bridge to NumPy", "Мост в NumPy"),
+    title=Text("The bridge to NumPy", "Тензоры и массивы NumPy"),
     kind="predict",
     minutes=6,
     aspects=[EVERY_ENTRY],
@@ -1481,12 +1560,12 @@ def goes_through_a_list(x: Tensor) -> Tensor:
         ),
         Text(
             "`from_numpy` and `numpy()` share, `torch.tensor` copies. NumPy knows nothing of version counters.",
-            "`from_numpy` и `numpy()` делят память, `torch.tensor` копирует. О счётчиках версий NumPy ничего не знает.",
+            "У `from_numpy` и `numpy()` память общая, `torch.tensor` копирует. О счётчиках версий NumPy ничего не знает.",
         ),
         Text(
             "NumPy's default is float64, and the bridge keeps the dtype. `numpy()` asks one question only: would the "
             "array hide a history that is being recorded?",
-            "В NumPy по умолчанию float64, и мост сохраняет dtype. `numpy()` проверяет одно: не скроет ли массив "
+            "В NumPy по умолчанию float64, и dtype сохраняется. `numpy()` проверяет одно: не скроет ли массив "
             "историю, которая сейчас записывается?",
         ),
     ],
@@ -1497,7 +1576,8 @@ def predict_bridge(answer: Any, case: Case) -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `from_numpy` made float32. It keeps the array's dtype, and NumPy's default is float64.",
-    ru="Похоже, что `from_numpy` должен был дать float32. Он сохраняет dtype массива, а в NumPy по умолчанию float64.",
+    ru="Похоже, вы считаете, что `from_numpy` даёт float32. Он сохраняет dtype массива, а в NumPy по умолчанию "
+    "float64.",
 )
 def bridge_makes_float32() -> dict[str, object]:
     return {"torch.from_numpy(array).dtype": "torch.float32"}
@@ -1505,7 +1585,7 @@ def bridge_makes_float32() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `from_numpy` copied. It is a second name for the array's memory.",
-    ru="Похоже, что `from_numpy`, по-вашему, копирует. Это второе имя памяти массива.",
+    ru="Похоже, вы считаете, что `from_numpy` копирует. На самом деле он даёт тензор с той же памятью.",
 )
 def from_numpy_copies() -> dict[str, object]:
     return {"shared[0] after array[0] = 5": 1.0}
@@ -1513,7 +1593,7 @@ def from_numpy_copies() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `torch.tensor(array)` shared the memory. It always copies.",
-    ru="Похоже, что `torch.tensor(array)`, по-вашему, делит память с массивом. Он всегда копирует.",
+    ru="Похоже, вы считаете, что у `torch.tensor(array)` и массива общая память. На самом деле он всегда копирует.",
 )
 def torch_tensor_shares() -> dict[str, object]:
     return {"copied[0] after array[0] = 5": 5.0}
@@ -1521,7 +1601,7 @@ def torch_tensor_shares() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `numpy()` gave a copy. An edit of the array is an edit of the tensor.",
-    ru="Похоже, что `numpy()`, по-вашему, даёт копию. Изменение массива — это изменение тензора.",
+    ru="Похоже, вы считаете, что `numpy()` даёт копию. На самом деле изменение массива — это изменение тензора.",
 )
 def to_numpy_copies() -> dict[str, object]:
     return {"c[0] after c.numpy()[0] = 7": 1.0}
@@ -1529,7 +1609,7 @@ def to_numpy_copies() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if every conversion needs `detach()`. A constant has no history to hide.",
-    ru="Похоже, что `detach()`, по-вашему, нужен при любом преобразовании. У константы нет истории, которую можно "
+    ru="Похоже, вы считаете, что `detach()` нужен при любом преобразовании. У константы нет истории, которую можно "
     "скрыть.",
 )
 def numpy_always_needs_detach() -> dict[str, object]:
@@ -1539,8 +1619,8 @@ def numpy_always_needs_detach() -> dict[str, object]:
 @predict_bridge.mistake(
     en="It looks as if a tensor that requires grad converts silently. Torch refuses: the array would leave the graph "
     "without a word.",
-    ru="Похоже, что тензор, который требует градиента, преобразуется без возражений. Torch это запрещает: массив молча "
-    "выпал бы из графа.",
+    ru="Похоже, вы считаете, что тензор, который требует градиента, преобразуется без возражений. Torch это "
+    "запрещает: действия с массивом молча не попали бы в граф.",
 )
 def tracked_converts() -> dict[str, object]:
     return {"w.numpy()": "accepted"}
@@ -1549,7 +1629,8 @@ def tracked_converts() -> dict[str, object]:
 @predict_bridge.mistake(
     en="It looks as if `no_grad()` made no difference to `numpy()`. Inside it nothing is recorded, so there is nothing "
     "to refuse.",
-    ru="Похоже, что `no_grad()` для `numpy()` ничего не меняет. Внутри него ничего не записывается, и запрещать нечего.",
+    ru="Похоже, вы считаете, что `no_grad()` для `numpy()` ничего не меняет. Внутри него ничего не записывается, и "
+    "запрещать нечего.",
 )
 def no_grad_is_refused() -> dict[str, object]:
     return {"w.numpy() under no_grad": "RuntimeError"}
@@ -1557,7 +1638,7 @@ def no_grad_is_refused() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `tolist()` needed `detach()`. It copies the numbers out and is allowed.",
-    ru="Похоже, что для `tolist()`, по-вашему, нужен `detach()`. Он копирует числа наружу, и это разрешено.",
+    ru="Похоже, вы считаете, что для `tolist()` нужен `detach()`. Он копирует числа в список Python, и это разрешено.",
 )
 def tolist_is_refused() -> dict[str, object]:
     return {"w.tolist()": "RuntimeError"}
@@ -1565,7 +1646,7 @@ def tolist_is_refused() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `detach()` had made a copy before the edit. It is the leaf's own memory that was edited.",
-    ru="Похоже, что `detach()` перед изменением сделал копию. Изменена память самого листа.",
+    ru="Похоже, вы считаете, что `detach()` перед изменением делает копию. На самом деле изменена память самого листа.",
 )
 def detach_copied() -> dict[str, object]:
     return {"w[0] after w.detach().numpy()[0] = 9": 1.0}
@@ -1573,7 +1654,8 @@ def detach_copied() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if an edit through NumPy was counted. The version counter belongs to torch; NumPy writes past it.",
-    ru="Похоже, что изменение через NumPy, по-вашему, посчитано. Счётчик версий ведёт torch; NumPy пишет мимо него.",
+    ru="Похоже, вы считаете, что изменение через NumPy учтено счётчиком. Счётчик версий ведёт torch; NumPy пишет "
+    "мимо него.",
 )
 def numpy_is_counted() -> dict[str, object]:
     return {"w._version": 1}
@@ -1758,6 +1840,39 @@ def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tens
 
 
 @sum_gradients.mistake(
+    en="It looks as if this is the mean of the gradients. Asked for is their sum.",
+    ru="Похоже, что это среднее градиентов. Нужна их сумма.",
+)
+def takes_the_mean(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
+
+
+@sum_gradients.mistake(
+    en="It looks as if only the last gradient comes back: each overwrites the one before.",
+    ru="Похоже, что возвращается только последний градиент: каждый затирает предыдущий.",
+)
+def keeps_the_last(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return torch.autograd.grad(losses[-1](), w)[0]
+
+
+@sum_gradients.mistake(
+    en="It looks as if only the gradient of the first loss comes back.",
+    ru="Похоже, что возвращается градиент только первой функции потерь.",
+)
+def stops_at_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return torch.autograd.grad(losses[0](), w)[0]
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w.grad` is None in the end. The caller still needs what was there.",
+    ru="Похоже, что в конце `w.grad` равен None. Вызывающему коду ещё нужно то, что там лежало.",
+)
+def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    w.grad = None
+    return added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
     en="It looks as if `w` was told not to require grad any more. It was the sum that should not; `w` is still to be trained.",
     ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
 )
@@ -1819,7 +1934,7 @@ def accumulators(root: Tensor) -> int:
             "loss",
             0,
             en="The value of the loss is the same, and `.grad` of both weights is still None: `backward()` is for the caller.",
-            ru="Значение функции потерь то же, а `.grad` обоих весов пока None: `backward()` вызовут снаружи.",
+            ru="Значение функции потерь не изменилось, а `.grad` обоих весов пока None: `backward()` вызовут снаружи.",
         ),
         aspect(
             "w.grad",
@@ -1830,8 +1945,8 @@ def accumulators(root: Tensor) -> int:
         aspect(
             "u.grad",
             1,
-            en="So has the second.",
-            ru="У второго тоже.",
+            en="So has the second weight.",
+            ru="У второго веса тоже есть его градиент.",
             after=("loss", "w.grad"),
         ),
     ],
@@ -1850,7 +1965,7 @@ def accumulators(root: Tensor) -> int:
 def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
     w, u = (tensor.detach().clone().requires_grad_() for tensor in (case.w, case.u))
     loss = answer.two_layer_loss(case.x, w, u)
-    value = {"loss": loss, "w.grad before `backward()`": w.grad, "u.grad before `backward()`": u.grad}
+    value = {"loss": loss, "w.grad before backward()": w.grad, "u.grad before backward()": u.grad}
     if not isinstance(loss, Tensor) or w.grad is not None or u.grad is not None:
         return {"loss": value}
     with using_answer():
@@ -1905,10 +2020,10 @@ def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 @two_layer_loss.mistake(
-    en="It looks as if the function calls `backward()` itself. That is the caller's part: the caller's own pass would find "
-    "the graph used up, or add to `.grad` once more.",
-    ru="Похоже, что функция сама вызывает `backward()`. Это дело вызывающего кода: его собственный проход застанет граф "
-    "израсходованным или прибавит к `.grad` ещё раз.",
+    en="It looks as if `backward()` is called inside the function. That is the caller's part: the caller's own pass "
+    "would find the graph freed, or add the gradient once more.",
+    ru="Похоже, что `backward()` вызван внутри функции. Его вызовут снаружи: тот проход застанет граф освобождённым "
+    "или прибавит градиент ещё раз.",
 )
 def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     loss = ((x @ w).tanh() @ u).square().mean()
@@ -1966,7 +2081,7 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
         ),
         Text(
             "And `backward()` needs some graph to walk: give it a second leaf.",
-            "И `backward()` нужен какой-нибудь граф: дайте ему второй лист.",
+            "А `backward()` нужен какой-нибудь граф: дайте ему второй лист.",
         ),
         Text(
             "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
@@ -1990,7 +2105,7 @@ def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         value = loss(t)
         if not isinstance(value, Tensor) or value.numel() != 1:
-            found = "a tensor of several numbers" if isinstance(value, Tensor) else kind(value)
+            found = "a tensor of several numbers" if isinstance(value, Tensor) else f"a {type(value).__name__}"
             leaf |= flags("after backward() t", t)
             return {"leaf": leaf, "backward": {"loss(t)": found, "loss(t).backward()": None}}
         try:

@@ -24,7 +24,7 @@
 #
 # * сказать о любом тензоре, лист ли он и требует ли градиента;
 # * сказать, что лежит в его `.grad` после `backward()`, и получить градиент тензора, который его не хранит;
-# * умножить вес на число, сменить ему тип и устройство и не потерять его;
+# * умножить вес на число, сменить ему тип и устройство и не потерять лист;
 # * изменить вес на месте так, чтобы autograd об этом знал, и понять, когда он знать не может.
 #
 # Понадобится урок 00: `backward()`, `.grad`, один шаг градиентного спуска.
@@ -79,29 +79,29 @@ assert not hasattr((x + y).grad_fn, "forward") and (x + y).tolist() == [11, 22, 
 
 
 # %% [markdown] tags=["en"]
-# An operation is *recorded* when recording is on and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result, but for one oddity below, is a constant like any other.
+# An operation is *recorded* when recording is on (`no_grad()` switches it off) and at least one of its inputs requires grad. Then the result requires grad too, and its `grad_fn` points to a node that can compute the derivative: `AddBackward0` is the derivative of an addition, not the addition. Otherwise nothing is recorded, and the result is a constant like any other.
 #
 # A tensor is a **leaf** when it has no `grad_fn`. You will often read that a leaf is a tensor “created directly and not as a result of any arithmetic operation”. The last row refutes it: `b + b` is arithmetic, and a leaf. “Every computed tensor carries a history” falls with it.
 #
 # | `is_leaf` | `requires_grad` | what it is |
 # |---|---|---|
-# | True | True | a weight: a pass through it leaves something in `.grad` |
+# | True | True | a weight: it gets `.grad` |
 # | True | False | a constant: data, or a result without history |
 # | False | True | a result with a history |
 #
-# The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf.
-# %% [markdown] tags=["ru"] of="38ef9ada"
-# Операция *записывается*, если запись включена и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат, кроме одного странного случая ниже, — такая же константа, как любая другая.
+# The fourth row is missing because it does not exist: a tensor that does not require grad has no history, so it is a leaf. To the rest there is one exception, which comes after the next exercise.
+# %% [markdown] tags=["ru"] of="61037b8e"
+# Операция *записывается*, если отслеживание включено (его выключает `no_grad()`) и хотя бы один её вход требует градиента. Тогда и результат требует градиента, а его `grad_fn` указывает на узел, который умеет вычислять производную: `AddBackward0` — это производная сложения, а не само сложение. Иначе ничего не записывается, и результат — такая же константа, как любая другая.
 #
-# Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка это опровергает: `b + b` — арифметика и при этом лист. Вместе с ним неверно и «каждый вычисленный тензор хранит свою историю».
+# Тензор называется **листовым** (листом), если у него нет `grad_fn`. Часто пишут, что лист — это тензор, «созданный напрямую, а не в результате арифметической операции». Последняя строка это опровергает: `b + b` — арифметика и при этом лист. Неверно и другое утверждение: «каждый вычисленный тензор хранит свою историю».
 #
 # | `is_leaf` | `requires_grad` | что это |
 # |---|---|---|
-# | True | True | вес: проход, который до него дошёл, оставит что-то в `.grad` |
+# | True | True | вес: он получает `.grad` |
 # | True | False | константа: данные или результат без истории |
 # | False | True | результат с историей |
 #
-# Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист.
+# Четвёртой строки нет, потому что так не бывает: у тензора, который не требует градиента, нет истории, значит, он лист. У остального есть одно исключение, о нём — после следующего упражнения.
 # %% [markdown] tags=["en"]
 # Now the cases in which people disagree. Read the function; do not call it yet.
 # %% [markdown] tags=["ru"] of="57d6f05d"
@@ -180,19 +180,19 @@ check("predict_leaf")
 # %% tags=["fact"]
 assert predict_leaf == leaf_table()
 # %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# Now call `leaf_table()`.
+# %% [markdown] tags=["ru"] of="ce21a084"
+# А теперь вызовите `leaf_table()`.
 # %%
 leaf_table()
 # %% [markdown] tags=["en"]
-# `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, they return the tensor itself, and the bug hides until the code meets a GPU.
+# `.double()` and `.to` are operations like any other: when they have something to do, they make a new tensor and record it. When there is nothing to do, they return the tensor itself, and the bug hides until the code meets a GPU. `view` returns a *view*: a new tensor on the same memory, and a result with a history.
 #
-# “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf. One oddity: a *view* taken under `no_grad()`, such as `w[0]`, keeps the flag and has no `grad_fn`. It looks like a weight, yet no gradient reaches it or its base.
-# %% [markdown] tags=["ru"] of="953fe341"
-# `.double()` и `.to` — такие же операции, как другие: если им есть что делать, они создают новый тензор и записывают это. Если делать нечего, они возвращают сам тензор, и ошибка прячется до первой встречи с GPU.
+# “The output requires grad if any input does” holds for operations that have a derivative. Comparisons, `argmax` and `.long()` have none and give constants. `round` has one, and it is zero, so it stays in the graph. `detach()` and `no_grad()` cut the graph on purpose; `Parameter` starts a new leaf. Here is the exception: a view of a leaf taken under `no_grad()`, such as `w[0]`, keeps the flag and has no `grad_fn`. It is no constant, and it looks like a weight; yet a pass that comes to it leaves nothing in its `.grad`, nor in the `.grad` of the leaf.
+# %% [markdown] tags=["ru"] of="c163c146"
+# `.double()` и `.to` — такие же операции, как все остальные: если им есть что делать, они создают новый тензор и записывают это. Если делать нечего, они возвращают сам тензор, и потеря листа обнаружится только на GPU. `view` возвращает *представление*: новый тензор с той же памятью, результат с историей.
 #
-# «Выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет, они дают константы. У `round` она есть и равна нулю, поэтому он остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист. Один странный случай: *представление*, взятое внутри `no_grad()`, например `w[0]`, сохраняет флаг и не имеет `grad_fn`. Оно похоже на вес, но градиент не получает ни оно, ни исходный тензор.
+# «Выход требует градиента, если его требует хотя бы один вход» верно для операций, у которых есть производная. У сравнений, `argmax` и `.long()` её нет, они дают константы. У `round` она есть и равна нулю, поэтому его результат остаётся в графе. `detach()` и `no_grad()` обрывают граф намеренно; `Parameter` заводит новый лист. А вот и исключение: представление листа, взятое внутри `no_grad()`, например `w[0]`, сохраняет флаг и не имеет `grad_fn`. Это не константа, и оно похоже на вес, но проход, который до него дошёл, ничего не оставляет ни в его `.grad`, ни в `.grad` листа.
 # %% tags=["fact"]
 w = torch.rand(2, requires_grad=True)
 assert w.to("cpu") is w and w.double() is not w
@@ -212,13 +212,13 @@ assert part.grad is None and w.grad is None
 # %% [markdown] tags=["en"]
 # ## How a tensor comes to require grad
 #
-# `torch.tensor`, `torch.zeros`, `torch.randn` and their like take `requires_grad=True`. `torch.as_tensor` and `torch.from_numpy` do not, nor do the old constructors `torch.FloatTensor` and `torch.LongTensor`. For those there is `t.requires_grad_()` afterwards, or `t.requires_grad = True`.
+# `torch.tensor`, `torch.zeros`, `torch.randn` and their like take `requires_grad=True`. `torch.as_tensor` and `torch.from_numpy` do not, nor does the old constructor `torch.FloatTensor`. For those there is `t.requires_grad_()` afterwards, or `t.requires_grad = True`.
 #
 # Three things are refused. The cell tries them and prints what torch says.
-# %% [markdown] tags=["ru"] of="bd78af83"
+# %% [markdown] tags=["ru"] of="80da1e04"
 # ## Как тензор начинает требовать градиента
 #
-# `torch.tensor`, `torch.zeros`, `torch.randn` и подобные принимают `requires_grad=True`. `torch.as_tensor` и `torch.from_numpy` не принимают, старые конструкторы `torch.FloatTensor` и `torch.LongTensor` тоже. Для них есть `t.requires_grad_()` следом или `t.requires_grad = True`.
+# `torch.tensor`, `torch.zeros`, `torch.randn` и подобные принимают `requires_grad=True`. `torch.as_tensor` и `torch.from_numpy` не принимают, старый конструктор `torch.FloatTensor` тоже. После них вызывают `t.requires_grad_()` или пишут `t.requires_grad = True`.
 #
 # Три вещи запрещены. Ячейка пробует их и печатает, что отвечает torch.
 # %%
@@ -260,17 +260,17 @@ torch.optim.SGD([torch.ones(2)], lr=0.1)  # accepted
 # %% [markdown] tags=["en"]
 # Only numbers that can change a little can have a derivative: floating point and complex ones. The flag of a result follows from its inputs and cannot be switched off. And an optimizer takes leaves only (any leaf: a constant, too, without a word). Where a weight was lost, that `ValueError` is good news: `backward()` would have said nothing.
 # %% [markdown] tags=["ru"] of="87e462b3"
-# Производная бывает только у чисел, которые могут измениться чуть-чуть: у чисел с плавающей точкой и комплексных. Флаг результата следует из его входов, выключить его нельзя. А оптимизатор принимает только листья (любые: константу тоже, и молча). Если вес потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
+# Производную берут только по числам, которые можно изменить чуть-чуть: с плавающей точкой и комплексным. Флаг результата определяют его входы, выключить его нельзя. А оптимизатор принимает только листья (любые: константу тоже, и молча). Если вес потерян, этот `ValueError` — хорошая новость: `backward()` промолчал бы.
 # %% [markdown] tags=["en"]
 # ## Who gets a gradient
 #
-# `backward()` computes the derivative of the tensor it is called on with respect to everything on the way. It keeps only some of them. Reading `.grad` of a result gives `None` and a warning that begins “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; the helper below silences it, since a notebook's warnings get in the way here.
+# `backward()` computes the derivatives of the tensor it is called on with respect to every tensor on the way with `requires_grad`. It keeps only some of them. Reading `.grad` of a result gives `None` and a warning that begins “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; the helper below silences it, since a notebook's warnings get in the way here.
 #
 # Read the second function; do not call it yet. Autograd complains with a `RuntimeError`, an optimizer with a `ValueError`.
-# %% [markdown] tags=["ru"] of="ff92e938"
+# %% [markdown] tags=["ru"] of="e1dd31a3"
 # ## Кто получит градиент
 #
-# `backward()` вычисляет производную тензора, у которого он вызван, по всему, что встретится на пути. Сохраняет он лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается словами “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; функция ниже его подавляет, чтобы оно не мешало читать вывод.
+# `backward()` вычисляет производные тензора, у которого его вызвали, по всем тензорам с `requires_grad`, которые встретятся на пути. Сохраняет он лишь некоторые из них. Если прочесть `.grad` у результата, получится `None` и предупреждение, которое начинается словами “The .grad attribute of a Tensor that is not a leaf Tensor is being accessed”; функция ниже его подавляет, чтобы оно не мешало читать вывод.
 #
 # Прочтите вторую функцию, но пока не вызывайте её. Autograd сообщает об ошибке через `RuntimeError`, оптимизатор — через `ValueError`.
 # %%
@@ -360,9 +360,9 @@ with warnings.catch_warnings(record=True) as warned:
     assert (w * 2).grad is None
 assert str(warned[0].message).startswith("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed")
 # %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# Now call `who_gets_grad()`. The figure below it: leaves are green (weights) and grey (constants), results white, yellow the one with `retain_grad()`; under each name its `.grad`.
+# %% [markdown] tags=["ru"] of="baeac875"
+# А теперь вызовите `who_gets_grad()`. На рисунке под ней листья зелёные (веса) и серые (константы), результаты белые, жёлтый — с `retain_grad()`; под именем — `.grad`.
 # %%
 who_gets_grad()
 # %% tags=["picture"]
@@ -408,11 +408,11 @@ plt.show()
 # %% [markdown] tags=["en"]
 # A `.grad` is filled for leaves that require grad and that the loss depends on, and for results on which `retain_grad()` was called before `backward()`. A call after `backward()` changes nothing about the pass that is over; it asks the next one. A view such as `v[0]` is a result: its gradient goes on to the leaf. And the name `lost` is bound to the product, while the leaf before it, which did get its gradient, has no name left.
 #
-# So `backward()` does not “calculate all the gradients”, as one notebook promises just before it prints `None` for two of its own. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. If they are kept, they hold something else, too.
-# %% [markdown] tags=["ru"] of="b781b3b7"
+# That `backward()` will “calculate all the gradients”, as one notebook promises, is half of the truth: it computes them and drops most. So two tensors of that notebook print `None`. Another one computes `y = x + 2`, `z = y * y * 3`, `out = z.mean()` for a 2 × 2 `x` of ones, and comments `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. All three print `None`. And if these gradients are kept, they are other numbers.
+# %% [markdown] tags=["ru"] of="ba43c73a"
 # `.grad` заполняется у листьев, которые требуют градиента и от которых зависит функция потерь, и у результатов, для которых `retain_grad()` вызван до `backward()`. Вызов после `backward()` в уже законченном проходе ничего не меняет; он относится к следующему. Представление вроде `v[0]` — результат: его градиент идёт дальше, в лист. А имя `lost` связано с произведением; лист, который стоит перед ним и свой градиент получил, остался без имени.
 #
-# Так что `backward()` не «вычисляет все градиенты», как обещает одна тетрадь перед тем, как напечатать `None` для двух своих тензоров. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для единичного `x` размера 2 × 2 и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Все три печатают `None`. А если их сохранить, в них лежит другое.
+# Обещание одной тетради, что `backward()` «вычисляет все градиенты», верно лишь наполовину: он их вычисляет, но большинство выбрасывает. Поэтому два тензора той тетради и печатают `None`. В другой вычисляют `y = x + 2`, `z = y * y * 3`, `out = z.mean()` для единичного `x` размера 2 × 2 и пишут комментарии `y.grad # dydx = 1`, `z.grad # dzdy = 6y`, `out.grad # 1/z.shape[0]`. Все три печатают `None`. А если сохранить эти градиенты, числа окажутся другими.
 # %%
 x = torch.ones(2, 2, requires_grad=True)
 y = x + 2
@@ -434,6 +434,9 @@ print(
 )
 # %% tags=["fact"]
 assert (x.grad == 4.5).all() and (y.grad == 4.5).all() and (z.grad == 0.25).all() and out.grad == 1
+doubled = torch.ones((), requires_grad=True)
+(doubled * 1).backward(torch.tensor(2.0))
+assert doubled.grad == 2  # begins with 2 when told so
 assert 1 / z.shape[0] == 0.5 and 1 / z.numel() == 0.25 and y.grad_fn.name() == "AddBackward0" and x.grad_fn is None
 x1, x2, x3, x4 = (torch.tensor(n, requires_grad=True) for n in (2.0, 3.0, 1.0, 4.0))
 z1, z2 = x1 * x2, x3 * x4
@@ -449,9 +452,9 @@ z1, z2 = x1 * x2, x3 * x4
 (z1 + z2).backward()
 assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1) is None and grad_of(z2) is None
 # %% [markdown] tags=["en"]
-# `t.grad` is always a derivative with respect to `t`, and always of the tensor on which `backward()` was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1, the number with which every backward pass begins.
-# %% [markdown] tags=["ru"] of="79e26d2f"
-# `t.grad` — всегда производная по `t`, и всегда производная того тензора, у которого вызвали `backward()`: здесь `out`. По `z` она равна $1/4$, потому что среднее делит на число элементов, 4, а не на `z.shape[0]`, то есть 2. По `y` она равна $6y/4 = 4.5$. По самому `out` — 1: с этого числа начинается любой обратный проход.
+# After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called: of `out`. With respect to `z` it is $1/4$, because the mean divides by the number of entries, 4, and not by `z.shape[0]`, 2. With respect to `y` it is $6y/4 = 4.5$. With respect to `out` itself it is 1: with 1 a backward pass from one number begins, unless you hand it another.
+# %% [markdown] tags=["ru"] of="f50dfb5e"
+# После одного `backward()` в `t.grad` лежит производная по `t` того тензора, у которого его вызвали: здесь `out`. По `z` она равна $1/4$, потому что среднее делит на число элементов, 4, а не на `z.shape[0]`, то есть 2. По `y` она равна $6y/4 = 4.5$. По самому `out` — 1: с единицы начинается обратный проход от одного числа, если не передать другое.
 
 
 # %% [markdown] tags=["en"]
@@ -468,12 +471,12 @@ assert [t.grad.item() for t in (x1, x2, x3, x4)] == [3, 2, 4, 1] and grad_of(z1)
 # %% [markdown] tags=["ru"] of="d5630331"
 # ## Лист, потерянный по дороге
 #
-# В начале обучения веса малы, у них нужная точность, они лежат на нужном устройстве. Каждое из трёх пожеланий — операция.
+# В начале обучения веса должны быть малы, иметь нужную точность и лежать на нужном устройстве. Каждое из этих требований выполняет отдельная операция.
 #
 # ### Упражнение `trainable_weight`: вес, который не обучается
 # *найти ошибку · ●○○ · 8 минут · 4 балла*
 #
-# `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: 0.01 от `values`, с формой `values`, с данным dtype (это `torch.dtype`), на данном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы оптимизатор его принял. `values` — константа и остаётся прежним.
+# `trainable_weight(values, dtype, device)` возвращает вес, который будут обучать: `values`, умноженные на 0.01, с той же формой, что у `values`, с заданным dtype (это `torch.dtype`) и на заданном устройстве (строка, например `"cpu"`). Вес должен быть листом и требовать градиента, чтобы оптимизатор его принял. `values` — константа, менять её нельзя.
 #
 # Проверка использует и устройство `"meta"`. Оно есть у всех: у его тензоров есть форма и dtype, но нет чисел, а перенос туда — такая же операция, как перенос на GPU.
 # %% answer="trainable_weight"
@@ -536,11 +539,11 @@ assert torch.randn(3, device="meta", requires_grad=True).is_leaf
 # %% [markdown] tags=["en"]
 # ## Gradients that nobody keeps
 #
-# “Be aware that only leaf nodes have their gradients computed”, says one tutorial; “for all other nodes gradients are unavailable”, says another. Neither is so. Without the gradient of `h` there would be none for `x` behind it. It is computed in every backward pass and then dropped. Here are four ways to catch it.
-# %% [markdown] tags=["ru"] of="fb3e1bcd"
+# “Be aware that only leaf nodes have their gradients computed”, says one tutorial; “for all other nodes gradients are unavailable”, says another. Neither is so. Let `h` be computed from `x`, and the loss from `h`. Without the gradient of `h` there would be none for `x`. The first is computed in every backward pass and then dropped. Here are four ways to catch it.
+# %% [markdown] tags=["ru"] of="5f6a9a11"
 # ## Градиенты, которые никто не хранит
 #
-# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном учебнике; «для всех остальных узлов градиенты недоступны», — сказано в другом. Неверно и то и другое. Без градиента `h` не было бы и градиента `x`, который стоит за ним. Он вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его поймать.
+# «Имейте в виду: градиенты вычисляются только для листьев», — сказано в одном учебнике; «для всех остальных узлов градиенты недоступны», — сказано в другом. Неверно и то и другое. Пусть `h` вычислен из `x`, а функция потерь — из `h`. Без градиента `h` не было бы и градиента `x`. Первый вычисляется при каждом обратном проходе, а потом выбрасывается. Вот четыре способа его поймать.
 # %%
 x = torch.tensor(2.0, requires_grad=True)
 
@@ -582,10 +585,15 @@ late = x**2
 loss_of(late).backward()
 late.retain_grad()
 assert late.retains_grad and late.grad is None
+x.grad = None
+h = x**2
+h.retain_grad()
+torch.autograd.grad(loss_of(h), x)
+assert h.grad == 3 and x.grad is None  # of a result that keeps its own
 
 
 # %% [markdown] tags=["en"]
-# `torch.autograd.grad` returns gradients and touches no `.grad`. `backward(inputs=[...])` adds to the `.grad` of the tensors in the list, leaves or not, and of no others. A hook and `retain_grad()` go along with a pass that you make anyway.
+# `torch.autograd.grad` returns gradients and leaves the `.grad` of every leaf alone. `backward(inputs=[...])` adds to the `.grad` of the tensors in the list, leaves or not, and of no other leaf. A hook (a function that autograd calls with the gradient of a tensor) and `retain_grad()` go along with a pass that you make anyway.
 #
 # ### Exercise `hidden_gradients`: gradients that nobody keeps
 # *design · ●●○ · 16 minutes · 5 points*
@@ -593,8 +601,8 @@ assert late.retains_grad and late.grad is None
 # `model` is a `torch.nn.Sequential` whose last layer returns the loss, so `model(x)` is one number, and `for layer in model` goes through the layers. The first layer has weights, so the output of every layer requires grad. Return a list or a tuple with the derivative of the loss with respect to the output of each layer, in the order of the layers. The last output is the loss itself.
 #
 # You are watching somebody's training, so do not disturb it. At most one backward pass, that is, one call of `backward` or `torch.autograd.grad`. And leave the model and `x` as you found them: the weights, every `.grad`, flags, hooks, the mode.
-# %% [markdown] tags=["ru"] of="6a6df903"
-# `torch.autograd.grad` возвращает градиенты и не трогает ни одного `.grad`. `backward(inputs=[...])` прибавляет к `.grad` тензоров из списка, листьев и не листьев, и больше ни к чьему. Хук и `retain_grad()` пользуются проходом, который вы делаете и так.
+# %% [markdown] tags=["ru"] of="dc3994db"
+# `torch.autograd.grad` возвращает градиенты и не меняет `.grad` листьев. `backward(inputs=[...])` прибавляет к `.grad` перечисленных тензоров, листовых и нелистовых, а у остальных листьев ничего не меняет. Хук (функция, которую autograd вызывает с градиентом тензора) и `retain_grad()` пользуются проходом, который вы делаете и так.
 #
 # ### Упражнение `hidden_gradients`: градиенты, которые никто не хранит
 # *спроектировать · ●●○ · 16 минут · 5 баллов*
@@ -729,11 +737,11 @@ assert replaced.is_leaf and not replaced.requires_grad
 # %% [markdown] tags=["en"]
 # `w = w - ...` makes a new tensor and binds the name to it; the weight that the model holds stays where it was. `w -= ...` changes the tensor itself, and autograd refuses to do that to a leaf while it records: with a history, it would not be a leaf any more. Under `no_grad()` nothing is recorded, and the same line is right. Optimizers do it this way.
 #
-# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`. In this number autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
-# %% [markdown] tags=["ru"] of="cfed5b02"
-# `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранит модель, остаётся каким был. `w -= ...` меняет сам тензор, и autograd не даёт сделать это с листом, пока идёт запись: с историей он перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка верна. Так поступают и оптимизаторы.
+# The last attempt, `.data`, is in many old notebooks. The number is right. What differs is `_version`, the version counter. With it autograd counts the in-place changes of a tensor, so as to notice when a value it still needs has gone. The next section shows what happens when it cannot.
+# %% [markdown] tags=["ru"] of="62925e04"
+# `w = w - ...` создаёт новый тензор и связывает с ним имя; вес, который хранит модель, остаётся прежним. `w -= ...` меняет сам тензор, и autograd не даёт сделать это с листом, пока отслеживание включено: с историей он перестал бы быть листом. Внутри `no_grad()` ничего не записывается, и та же строка верна. Так поступают и оптимизаторы.
 #
-# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число верное. Отличается `_version`. Этим числом autograd считает изменения тензора на месте, чтобы заметить, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить нельзя, — в следующем разделе.
+# Последняя попытка, `.data`, встречается во многих старых тетрадях. Число верное. Отличается `_version` — счётчик версий. Им autograd считает изменения тензора на месте, чтобы заметить, что значения, которое ему ещё нужно, больше нет. Что бывает, когда заметить нельзя, — в следующем разделе.
 
 
 # %% [markdown] tags=["en"]
@@ -745,7 +753,7 @@ assert replaced.is_leaf and not replaced.requires_grad
 # ### Упражнение `update`: шаг, который ничего не меняет
 # *найти ошибку · ●●○ · 8 минут · 5 баллов*
 #
-# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся каким был. После шага каждый `.grad` равен None или нулю. Что функция возвращает, не важно.
+# `weights` — список листьев, которые требуют градиента. `update(weights, lr)` делает один шаг спуска, $w \leftarrow w - \mathrm{lr} \cdot$ `w.grad`, на месте: меняются сами тензоры из списка, они остаются листьями, которые требуют градиента, а `_version` каждого изменённого тензора растёт. Вес, у которого `.grad` равен None, остаётся прежним. После шага каждый `.grad` равен None или нулю. Что функция возвращает, не важно.
 # %% answer="update"
 def update(weights, lr):
     """One step of gradient descent on the leaves in `weights`, in place."""
@@ -808,11 +816,11 @@ check("update")
 # %% [markdown] tags=["en"]
 # ## What autograd cannot see
 #
-# The loss below is $h_0^2 + h_1^2 + h_2^2$, so its derivative is $2h$, and the graph keeps `h` until `backward()`. Between the two, somebody writes 100 into `h[0]`. There is no right answer any more; the honest one is an error.
-# %% [markdown] tags=["ru"] of="baf62d65"
+# The loss below is $h_0^2 + h_1^2 + h_2^2$, so its derivative is $2h$, and the graph keeps `h` until `backward()`. Between the forward and the backward pass, somebody writes 100 into `h[0]`. There is no right answer any more; the honest one is an error.
+# %% [markdown] tags=["ru"] of="2278f5ac"
 # ## Чего autograd не видит
 #
-# Функция потерь ниже — $h_0^2 + h_1^2 + h_2^2$, её производная равна $2h$, и граф хранит `h` до `backward()`. Между ними кто-то пишет 100 в `h[0]`. Верного ответа больше нет; честный ответ — ошибка.
+# Функция потерь ниже — $h_0^2 + h_1^2 + h_2^2$, её производная равна $2h$, и граф хранит `h` до `backward()`. Между прямым и обратным проходом кто-то записывает 100 в `h[0]`. Верного ответа больше нет; честный ответ — ошибка.
 # %%
 def edited(write):
     """The gradient after `write(h)` has changed `h` between the forward and the backward pass."""
@@ -875,12 +883,12 @@ assert t._version == 2 and t.tolist() == [5, 3]
 #
 # Write `overwrite(h, values, noticed)`: it puts the numbers of `values` into the tensor `h` itself, which keeps memory of its own; `values` stays as it is. `h` is a result with a history, a loss has been computed from it, and its backward pass still needs the old `h`. With `noticed=True` that backward pass must be refused, with the error that `under_no_grad` met above. With `noticed=False` it must run and use the new numbers wherever it needs `h`. Whoever tests that a program notices corrupted values needs both.
 # %% [markdown] tags=["ru"] of="a0f23c70"
-# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После записи через `.data` получается $(200, 4, 6)$: градиент функции потерь, которую никто не вычислял, и ни слова об этом. `no_grad()` выключает запись, а не счёт, и у того, что вернул `detach()`, счётчик общий с исходным тензором. У `.data` счётчик новый, а NumPy не знает ни о каком.
+# Значение функции потерь было $1 + 4 + 9$, её градиент — $(2, 4, 6)$. После изменения через `.data` получается $(200, 4, 6)$: градиент функции потерь, которую никто не вычислял, и ни слова об этом. `no_grad()` выключает отслеживание, но не счётчик версий, и у того, что вернул `detach()`, счётчик общий с исходным тензором. У `.data` счётчик новый, а NumPy не знает ни о каком.
 #
 # ### Упражнение `overwrite`: изменения, которые autograd видит и не видит
 # *дописать · ●●○ · 8 минут · 4 балла*
 #
-# Напишите `overwrite(h, values, noticed)`: функция кладёт числа из `values` в сам тензор `h`, у которого остаётся своя память; `values` не меняется. `h` — результат с историей, по нему уже вычислена функция потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той ошибкой, которую выше получила `under_no_grad`. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Тому, кто проверяет, замечает ли программа испорченные значения, нужны оба вида порчи.
+# Напишите `overwrite(h, values, noticed)`: функция кладёт числа из `values` в сам тензор `h`, у которого остаётся своя память; `values` не меняется. `h` — результат с историей, по нему уже вычислено значение функции потерь, и её обратному проходу ещё нужен прежний `h`. При `noticed=True` этот обратный проход должен прерваться с той ошибкой, которую выше получила `under_no_grad`. При `noticed=False` он должен выполниться и всюду, где ему нужен `h`, взять новые числа. Тому, кто проверяет, замечает ли программа испорченные значения, нужны оба вида порчи.
 # %% answer="overwrite"
 def overwrite(h, values, noticed):
     """Put `values` into `h`, so that a backward pass that needs the old `h` is refused (`noticed`) or not."""
@@ -944,7 +952,7 @@ assert x.tolist() == [100, 2, 3] and y.data_ptr() == x.data_ptr() and not y.requ
 # ### Дополнительное упражнение `snapshot`: снимок, который меняется
 # *найти ошибку · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Позднейшие изменения `x` в нём не видны, а изменения снимка не видны в `x`. Сам `x` остаётся прежним, его история и флаг тоже. `x` может быть весом, результатом или константой.
+# `snapshot(x)` запоминает, что лежит в тензоре сейчас, например перед шагом. Верните тензор той же формы и с тем же dtype, с числами из `x`. Это константа. Последующие изменения `x` в нём не видны, а изменения снимка не видны в `x`. Сам `x` остаётся прежним, его история и флаг тоже. `x` может быть весом, результатом или константой.
 # %% answer="snapshot"
 def snapshot(x):
     """What `x` holds now, as a constant with memory of its own."""
@@ -984,9 +992,9 @@ check("snapshot")
 #
 # A common explanation says that a tensor is an array with a graph inside, and that one *must* call `detach()` before `numpy()`. The graph is not inside: a tensor points to it. And `detach()` is needed only where the array would hide a history that is being recorded. What else crosses the bridge? Read the function; do not call it yet.
 # %% [markdown] tags=["ru"] of="08a495c9"
-# ## Мост в NumPy
+# ## Тензоры и массивы NumPy
 #
-# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. Граф не внутри: тензор на него указывает. И `detach()` нужен лишь там, где массив скрыл бы историю, которая сейчас записывается. Что ещё переходит по мосту? Прочтите функцию, но пока не вызывайте её.
+# Часто объясняют так: тензор — это массив с графом внутри, поэтому перед `numpy()` *обязательно* вызывают `detach()`. Граф не внутри: тензор на него указывает. И `detach()` нужен лишь там, где тензор требует градиента и отслеживание включено: действия с массивом не попали бы в граф. Что ещё у них общее? Прочтите функцию, но пока не вызывайте её.
 # %%
 def numpy_bridge():
     import numpy
@@ -1024,7 +1032,7 @@ def numpy_bridge():
 #
 # Put what `numpy_bridge()` returns in place of each `...`: a dtype as text, such as `"torch.float32"`, a number, `"accepted"`, or the name of the error as text.
 # %% [markdown] tags=["ru"] of="72e81cc7"
-# ### Дополнительное упражнение `predict_bridge`: мост в NumPy
+# ### Дополнительное упражнение `predict_bridge`: тензоры и массивы NumPy
 # *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
 # Вместо каждого `...` поставьте то, что вернёт `numpy_bridge()`: dtype строкой, например `"torch.float32"`, число, `"accepted"` или имя ошибки строкой.
@@ -1070,9 +1078,9 @@ with contextlib.redirect_stdout(io.StringIO()):
 x_t, y_np = torch.rand(3, 4), numpy.ones((4, 2), dtype=numpy.float32)
 assert numpy.allclose(numpy.dot(x_t.numpy(), y_np), (x_t @ torch.from_numpy(y_np)).numpy())  # no `no_grad()` needed
 # %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# Now call `numpy_bridge()`.
+# %% [markdown] tags=["ru"] of="3af7d9d3"
+# А теперь вызовите `numpy_bridge()`.
 # %%
 numpy_bridge()
 
@@ -1089,9 +1097,9 @@ numpy_bridge()
 # ### Extra exercise `sum_gradients`: a sum that starts from garbage
 # *find the bug · ●●○ · 6 minutes · 3 points · extra*
 #
-# `losses` is a list, not empty, of functions without arguments; each call returns one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
-# %% [markdown] tags=["ru"] of="f407bb76"
-# В обе стороны мост делит память и сохраняет dtype; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, и внутри `no_grad()` тоже: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать (`x + y` не отказывается), а для `numpy()` нужен CPU.
+# `losses` is a list, not empty, of functions without arguments; each call returns a tensor of one number that depends on the leaf `w`. `sum_gradients(losses, w)` returns the sum of their gradients with respect to `w`, a constant with the shape and the dtype of `w`. `w`, its flag and `w.grad` stay as they are.
+# %% [markdown] tags=["ru"] of="4af61098"
+# В обе стороны память общая и dtype сохраняется; `torch.tensor` копирует. Так что массивы и тензоры не взаимозаменяемы, и внутри `no_grad()` тоже: NumPy создаёт float64 там, где torch создаёт float32, `x @ y` отказывается их смешивать (`x + y` не отказывается), а для `numpy()` нужен CPU.
 #
 # ## Память, которую никто не заполнил
 #
@@ -1102,7 +1110,7 @@ numpy_bridge()
 # ### Дополнительное упражнение `sum_gradients`: сумма, которая начинается с мусора
 # *найти ошибку · ●●○ · 6 минут · 3 балла · дополнительно*
 #
-# `losses` — непустой список функций без аргументов; каждый вызов возвращает одно число, зависящее от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w`, его флаг и `w.grad` остаются прежними.
+# `losses` — непустой список функций без аргументов; каждый вызов возвращает тензор из одного числа, зависящего от листа `w`. `sum_gradients(losses, w)` возвращает сумму их градиентов по `w`, константу с формой и dtype тензора `w`. `w`, его флаг и `w.grad` остаются прежними.
 # %% answer="sum_gradients"
 def sum_gradients(losses, w):
     """The sum of the gradients of `losses` with respect to `w`."""
@@ -1185,7 +1193,7 @@ assert X.requires_grad and X.is_leaf
 #
 # `two_layer_loss(x, w, u)` returns the loss of a small network, a tensor of shape `()` in the dtype of the weights. The value is right. After `loss.backward()`, which the caller runs, both leaves `w` and `u` must have their gradients in `.grad`.
 # %% [markdown] tags=["ru"] of="6e182701"
-# Это то же, что даёт `detach()`: константа с той же памятью, отрезанная от графа. Вокруг данных это безвредно, вокруг результата — нет.
+# Это то же, что даёт `detach()`: константа с той же памятью, отсоединённая от графа. Обернуть так данные безвредно, результат — нет.
 #
 # ### Дополнительное упражнение `two_layer_loss`: учится половина весов
 # *найти ошибку · ●○○ · 4 минуты · 3 балла · дополнительно*
@@ -1233,21 +1241,21 @@ check("two_layer_loss")
 # %% [markdown] tags=["en"]
 # ## Does every weight get a gradient?
 #
-# “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception is easy: a weight that the loss does not use. Find a better one.
+# “A leaf that requires grad has its gradient in `.grad` after `loss.backward()`.” Most of this lesson says so. Is it always true? One exception has been named: a weight that the loss does not use. Find a better one.
 #
 # ### Extra exercise `leaf_without_gradient`: a leaf that matters and gets nothing
 # *write the counter-example · ●●● · 12 minutes · 3 points · extra*
 #
 # Return a pair `(t, loss)`: a leaf `t` that requires grad, before and after, and a function `loss` with which `loss(t)` is a tensor of one number. `loss(t).backward()` runs without an error, and `t.grad` is None afterwards. Yet the loss depends on the numbers of `t`: it is the same each time while they are the same, and another once 1 has been added to every entry of `t` in place.
-# %% [markdown] tags=["ru"] of="f236ab79"
+# %% [markdown] tags=["ru"] of="836e02b1"
 # ## Каждый ли вес получает градиент?
 #
-# «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение очевидно: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
+# «После `loss.backward()` у листа, который требует градиента, в `.grad` лежит его градиент». Почти весь урок об этом и говорит. Всегда ли это верно? Одно исключение уже названо: вес, от которого функция потерь не зависит. Найдите исключение поинтереснее.
 #
 # ### Дополнительное упражнение `leaf_without_gradient`: лист, который важен и ничего не получает
 # *построить контрпример · ●●● · 12 минут · 3 балла · дополнительно*
 #
-# Верните пару `(t, loss)`: лист `t`, который требует градиента, до и после, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, она каждый раз одна и та же, а если прибавить 1 к каждому элементу `t` на месте, становится другой.
+# Верните пару `(t, loss)`: лист `t`, который требует градиента, до и после, и функцию `loss`, для которой `loss(t)` — тензор из одного числа. `loss(t).backward()` выполняется без ошибки, и после него `t.grad` равен None. И всё же функция потерь зависит от чисел в `t`: пока они те же, при повторном вызове значение то же, а если прибавить 1 к каждому элементу `t` на месте, становится другой.
 # %% answer="leaf_without_gradient"
 def leaf_without_gradient():
     """A leaf that requires grad and a loss that depends on it and leaves its `.grad` empty."""
@@ -1307,7 +1315,7 @@ assert loss(t).item() != before
 # %% [markdown] tags=["ru"] of="fdd6b850"
 # ## На GPU
 #
-# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор и записывают это. Вес создают сразу на его устройстве или сначала переносят, а потом просят требовать градиента. Ячейка показывает и то и другое, если GPU есть (записанного прогона пока нет).
+# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор и записывают это. Вес создают сразу на его устройстве или сначала переносят, а потом просят требовать градиента. Ячейка показывает и то и другое, если GPU есть (вывода с настоящего GPU пока нет).
 # %%
 if torch.cuda.is_available():
     print("lost:", torch.ones(2, requires_grad=True).cuda().is_leaf)
@@ -1320,21 +1328,21 @@ else:
 #
 # * A leaf has no `grad_fn`. Data and results without history are leaves, too; a weight is a leaf that requires grad.
 # * Scale, cast and move first; `requires_grad_()` comes last.
-# * `t.grad` is the derivative, with respect to `t`, of the tensor on which `backward()` was called. Weights get it, and results on which `retain_grad()` was called before.
+# * After one `backward()`, `t.grad` is the derivative, with respect to `t`, of the tensor on which it was called. Weights get it, and results on which `retain_grad()` was called before.
 # * Gradients of results are computed, not kept: `torch.autograd.grad`, `backward(inputs=[...])`, a hook or `retain_grad()` gets them.
 # * Change weights in place under `no_grad()`. `.data` and NumPy write past the version counter, and a wrong gradient comes out without an error.
 # * `detach()` shares memory; a copy is `detach().clone()`.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="5973414b"
+# %% [markdown] tags=["ru"] of="a7eec76a"
 # ## Что стоит запомнить
 #
 # * У листа нет `grad_fn`. Данные и результаты без истории — тоже листья; вес — лист, который требует градиента.
 # * Сначала умножить, сменить тип и перенести; `requires_grad_()` — в конце.
-# * `t.grad` — производная по `t` того тензора, у которого вызвали `backward()`. Её получают веса и те результаты, у которых заранее вызвали `retain_grad()`.
+# * После одного `backward()` в `t.grad` лежит производная по `t` того тензора, у которого его вызвали. Её получают веса и те результаты, у которых заранее вызвали `retain_grad()`.
 # * Градиенты результатов вычисляются, но не хранятся: их достают `torch.autograd.grad`, `backward(inputs=[...])`, хук или `retain_grad()`.
 # * Меняйте веса на месте внутри `no_grad()`. `.data` и NumPy пишут мимо счётчика версий, и неверный градиент получается без единой ошибки.
-# * `detach()` делит память; копия — это `detach().clone()`.
+# * У `detach()` память общая с исходным тензором; копия — это `detach().clone()`.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
