@@ -30,6 +30,7 @@ KINDS = {
         "write the test": "написать тест",
     }.items()
 }
+ANSWERS = ("function", "class")
 PUBLIC_SEED = "public"
 
 Probe = Callable[[Any, "Case"], dict[str, object]]
@@ -104,6 +105,7 @@ class Exercise:
     version: int = 1
     rtol: float = RTOL
     seconds: float = 10.0
+    asks_for: str = "function"
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     _generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
 
@@ -122,11 +124,6 @@ class Exercise:
             f"*{kind.en} · {dots} · {self.minutes} {minutes.en} · {points} {worth.en}{extra.en}*",
             f"*{kind.ru} · {dots} · {self.minutes} {minutes.ru} · {points} {worth.ru}{extra.ru}*",
         )
-
-    @property
-    def asks_for(self) -> str:
-        """What kind of object the answer is: "dict" for a table of predictions, else "function"."""
-        return "dict" if self.kind == "predict" else "function"
 
     def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
         """Decorator: `generate(rng)` yields the cases, drawn in float64 with `rand` and `randint`."""
@@ -171,6 +168,7 @@ def exercise(
     aspects: Sequence[Aspect],
     hints: Sequence[Text],
     asks: str | None = None,
+    asks_for: str = "function",
     core: bool = False,
     difficulty: int = 1,
     version: int = 1,
@@ -180,12 +178,15 @@ def exercise(
     """Decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
 
     `asks` is the name a learner defines (by default the exercise's own); the probe finds it as an attribute of
-    `answer`. Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
+    `answer`. `asks_for` is the kind of object that is: "function" or "class"; a table of predictions is a "dict".
+    Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
     `rtol` is the comparison's relative tolerance, `seconds` the limit for one case.
     Raises ValueError when the parts do not fit together.
     """
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
+    if asks_for not in ANSWERS:
+        raise ValueError(f"asks_for {asks_for!r} is none of {', '.join(ANSWERS)}")
     if len({a.name for a in aspects}) != len(aspects) or not aspects:
         raise ValueError(f"an exercise needs aspects with different names, not {[a.name for a in aspects]}")
     first = aspects[0].name
@@ -205,6 +206,7 @@ def exercise(
             lesson=lesson,
             title=title,
             asks=asks or probe.__name__,
+            asks_for="dict" if kind == "predict" else asks_for,
             kind=kind,
             core=core,
             difficulty=difficulty,

@@ -111,7 +111,7 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
     if name not in namespace:
         return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
     answer, wanted = namespace[name], exercise.asks_for
-    if not (isinstance(answer, dict) if wanted == "dict" else callable(answer)):
+    if not _is_a(wanted, answer):
         got = describe(canonical(answer))
         got = f"kind.{got}" if f"kind.{got}" in MESSAGES else got
         kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": got})
@@ -120,6 +120,13 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
     if gaps:
         return _unfilled(exercise, gaps)
     return None
+
+
+def _is_a(wanted: str, answer: object) -> bool:
+    """Is the answer the kind of object that is asked for? A class is no function, though it can be called."""
+    if wanted == "dict":
+        return isinstance(answer, dict)
+    return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
 
 
 def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.autograd.graph import Node, get_gradient_edge, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -125,6 +126,66 @@ def counting_ops() -> Iterator[Ops]:
     ops = Ops()
     with _OpsMode(ops):
         yield ops
+
+
+@dataclass
+class SavedBytes:
+    """Tensors that the graph keeps for backward: the bytes of their storages, and how many times one was saved."""
+
+    saves: int = 0
+    _boxes: weakref.WeakSet[_Box] = field(default_factory=weakref.WeakSet)
+    _known: set[int] = field(default_factory=set)
+
+    @property
+    def now(self) -> int:
+        """Bytes of the storages that are held at this moment, each counted once, `known` ones not at all."""
+        held = {box.tensor.untyped_storage().data_ptr(): box.tensor.untyped_storage() for box in self._boxes}
+        return sum(storage.nbytes() for key, storage in held.items() if key not in self._known)
+
+
+class _Box:
+    """Holds a saved tensor as long as the graph holds the box."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+@contextmanager
+def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
+    """Measure what operations in the block save for backward. Read `now` while their result is alive.
+
+    One call per save, not per tensor: `x * x` saves twice and holds one storage; a slice holds all of its storage, an
+    expanded tensor only its few numbers. Parameters are saved, too: name them in `known`. Does not see `ctx`
+    attributes, closures, what another pair of hooks packs inside, Python scalars, other threads: `live_bytes` sees
+    most of these. Hooks switch the version check off, so never judge gradients in this run.
+    """
+    storages = [tensor.untyped_storage() for tensor in known]
+    saved = SavedBytes(_known={storage.data_ptr() for storage in storages})
+
+    def pack(tensor: torch.Tensor) -> _Box:
+        saved.saves += 1
+        box = _Box(tensor.detach())  # a hook that kept the output itself would make a cycle, and leak
+        saved._boxes.add(box)
+        return box
+
+    with saved_tensors_hooks(pack, lambda box: box.tensor):
+        yield saved
+
+
+def graph_nodes(*outputs: torch.Tensor) -> list[Node]:
+    """The nodes of the graph behind `outputs`, each once, depth first from the outputs.
+
+    A leaf is an AccumulateGrad node with the tensor as its `variable`. Names depend on torch's version, on rank and on
+    spelling (`x @ w + b`, `addmm`, `F.linear`): count or look for a name, never compare a long list.
+    """
+    found: dict[Node, None] = {}
+    waiting = [get_gradient_edge(output).node for output in reversed(outputs) if output.requires_grad]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found[node] = None
+            waiting.extend(before for before, _ in reversed(node.next_functions) if before is not None)
+    return list(found)
 
 
 @dataclass

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd import functional
 
-from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
+from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, saved_bytes
 
 
 def counted(work):
@@ -48,3 +48,40 @@ def test_what_makes_no_new_storage_is_not_large():
 def test_counted_calls_stand_in_for_the_function():
     square = CountedCalls(lambda x, factor=1: factor * x * x)
     assert (square(3), square(3, factor=2), square.times) == (9, 18, 2)
+
+
+def test_saved_bytes_are_those_of_storages_the_graph_still_holds():
+    x = torch.ones(64, 256, requires_grad=True)
+    size = x.numel() * 4
+    for operation, new, saves in [
+        (lambda h: h * h, size, 2),  # one storage, saved twice
+        (torch.exp, size, 1),  # the output
+        (torch.sin, size, 1),  # the input
+        (lambda h: h + 1, 0, 0),
+        (lambda h: h[:2].sin(), size, 1),  # a slice keeps all of its storage
+        (lambda h: h.sum(0)[:1].expand(1000).sin(), 256 * 4, 1),  # an expanded tensor keeps its few numbers
+    ]:
+        with saved_bytes() as saved:
+            result = operation(x * 1)
+        assert (saved.now, saved.saves) == (new, saves)
+        del result
+        assert saved.now == 0  # nobody holds it any more
+
+
+def test_known_tensors_do_not_count_as_saved():
+    layer, x = torch.nn.Linear(8, 4), torch.ones(16, 8)
+    with saved_bytes(known=[*layer.parameters(), x]) as saved:
+        result = layer(x).tanh()
+    assert saved.now == result.numel() * 4
+
+
+def test_a_graph_is_walked_by_nodes_and_not_by_paths():
+    x = torch.ones(2, requires_grad=True)
+    doubled = x * 1
+    for _ in range(40):
+        doubled = doubled + doubled
+    names = [node.name() for node in graph_nodes(doubled)]
+    assert len(names) == 42
+    assert names[-1].endswith("AccumulateGrad")
+    assert graph_nodes(x)[0].variable is x
+    assert graph_nodes(torch.ones(2)) == []

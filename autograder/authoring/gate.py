@@ -76,7 +76,7 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
         report.problems.append("the untouched stub is not recognised as not attempted")
     for name, answer in ran.alternatives.get(exercise.name, {}).items():
         report.alternatives[name] = _passes(verdicts(answer), f"the alternative {name}", report)
-    if exercise.asks_for == "function" and len(report.alternatives) < ALTERNATIVES:
+    if exercise.asks_for != "dict" and len(report.alternatives) < ALTERNATIVES:
         report.problems.append(
             f"{len(report.alternatives)} alternatives; at least {ALTERNATIVES} different right answers"
         )
@@ -92,7 +92,7 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
         if report.mistakes[name] != name:
             as_what = Counter(verdict.mistake for verdict in found)
             report.problems.append(f"the mistake {name} is recognised as {dict(as_what)}")
-    for junk, answer in JUNK.items() if exercise.asks_for == "function" else ():
+    for junk, answer in JUNK.get(exercise.asks_for, {}).items():
         verdict = judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED])
         if verdict.state in ("our error", "passed"):
             shown = " ".join(verdict.text("en").split())
@@ -179,8 +179,44 @@ def _poisons(*arguments: Any) -> None:
                 parameter.grad = torch.full_like(parameter, float("nan"))
 
 
-# Answers that a checker must survive: whatever a function returns or does, the card speaks of the answer.
-JUNK: dict[str, Callable[..., object]] = {
+class _Empty:
+    """A class that is nothing."""
+
+
+class _RaisingFunction(torch.autograd.Function):
+    """A Function whose two passes raise."""
+
+    @staticmethod
+    def forward(ctx: Any, *_: Any) -> Any:
+        raise ValueError("junk")
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise ValueError("junk")
+
+
+class _WordyFunction(torch.autograd.Function):
+    """A Function that computes words."""
+
+    @staticmethod
+    def forward(ctx: Any, *_: Any) -> Any:
+        return "gradient"
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        return "a", "b"
+
+
+class _ForwardAlone(torch.autograd.Function):
+    """A Function that cannot go backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, *_: Any) -> Any:
+        return x * 2
+
+
+# Answers that a checker must survive: whatever the answer returns or does, the card speaks of the answer.
+FUNCTIONS: dict[str, Callable[..., object]] = {
     "nothing": lambda *_: None,
     "a word": lambda *_: "gradient",
     "a pair of words": lambda *_: ("a", "b"),
@@ -190,4 +226,13 @@ JUNK: dict[str, Callable[..., object]] = {
     "an exception": _raises,
     "NaN gradients": _poisons,
     "a function of no argument": lambda: None,
+}
+JUNK: dict[str, dict[str, Any]] = {
+    "function": FUNCTIONS,
+    "class": {
+        "an empty class": _Empty,
+        "a Function that raises": _RaisingFunction,
+        "a Function of words": _WordyFunction,
+        "a Function without backward": _ForwardAlone,
+    },
 }
