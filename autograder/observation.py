@@ -8,9 +8,9 @@ not trusted.
 from __future__ import annotations
 
 import math
-import numbers
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import torch
 
@@ -81,11 +81,12 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
 
 
 def number(value: object) -> object:
-    """The Python number that a tensor of one number, a NumPy scalar or a fraction stands for; else `value` itself."""
-    if isinstance(value, torch.Tensor) and value.numel() == 1 and not value.is_meta:
-        return value.detach().item()
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, int)):
-        return float(value)
+    """The Python number that a tensor of one number, one of NumPy or a fraction stands for; else `value` itself."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().item() if value.numel() == 1 and not value.is_meta else value
+    if isinstance(value, SupportsFloat) and not isinstance(value, (bool, int)):
+        with suppress(TypeError, ValueError):  # an array of several numbers
+            return float(value)
     return value
 
 

@@ -147,9 +147,7 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
 )
 def count_nodes(answer: Any, case: Case) -> dict[str, object]:
     nodes = answer.count_nodes(case.tensor)
-    first, second = (
-        canonical(answer.count_nodes(torch.ones((), requires_grad=True).exp().sin())) for _ in range(2)
-    )
+    first, second = (canonical(answer.count_nodes(torch.ones((), requires_grad=True).exp().sin())) for _ in range(2))
     return {
         "forgets": compare(first, second) is None,
         "nodes": number(nodes),
@@ -299,7 +297,7 @@ def remembers_earlier_calls(tensor: Tensor) -> int:
     ru="Похоже, что узел сосчитан для каждого ребра, которое к нему ведёт.",
 )
 def counts_arrivals(tensor: Tensor) -> int:
-    return 1 + counts_edges(tensor)
+    return 1 + sum(child is not None for node in _nodes(tensor) for child, _ in node.next_functions)
 
 
 @count_nodes.mistake(
@@ -346,7 +344,7 @@ def counts_pairs(tensor: Tensor) -> int:
 # ------------------------------------------------------------------------ core: the seed's pseudo-backward, mended
 
 
-_SINES = 10
+_SINES = 7
 
 
 class _Cosines(TorchDispatchMode):
@@ -363,7 +361,7 @@ class _Cosines(TorchDispatchMode):
 
 
 def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
-    """How often ten nodes of sines are called, fewest first, then two leaves; a leaf left without a call counts as 1.
+    """How often seven nodes of sines are called, fewest first, then two leaves; a leaf left without a call counts as 1.
 
     Each sine is that of a product of the two numbers before it, so that paths join at many depths.
     """
@@ -408,8 +406,8 @@ def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
         aspect(
             "calls",
             2,
-            en="Each node is called once, however many paths lead to it. Counted are the calls of 12 nodes.",
-            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Сосчитаны вызовы 12 узлов.",
+            en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
+            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Сосчитаны вызовы 9 узлов.",
             after=("engine_runs", "gradients"),
         ),
     ],
@@ -445,7 +443,7 @@ def run_backward(answer: Any, case: Case) -> dict[str, object]:
             "requires_grad": any(g.requires_grad for g in gradients),
         },
         "calls": AtMost(limit=_SINES + 2, used=sum(calls)),
-        "calls_of_each": calls,
+        "calls_of_sines": calls[:-2],
     }
 
 
@@ -732,6 +730,16 @@ def starts_in_float32(root: Tensor) -> None:
 
 
 @run_backward.mistake(
+    en="It looks as if the pass starts with a float32 number, and some `.grad` gets float32. The root may be float64: "
+    "start with `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32, и в какой-то `.grad` попадает float32. Корень может быть float64: "
+    "начните с `torch.ones_like(root)`.",
+)
+def assigns_float32(root: Tensor) -> None:
+    _in_order(root, lambda node, gradient: _assign(node.variable, gradient), start=lambda _: torch.tensor(1.0))
+
+
+@run_backward.mistake(
     en="It looks as if nodes are taken from a stack as they come. A node is called before everything that leads to it "
     "has arrived, and what was sent on is sent on again.",
     ru="Похоже, что узлы берутся из стека как попало. Узел вызывается раньше, чем пришло всё, что к нему ведёт, "
@@ -923,6 +931,11 @@ def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
     return ((h - y) ** 2).mean(), (h**2).mean()
 
 
+def _loss(value: object) -> object:
+    """A loss as a number, whether it came as one, as a tensor or as an array of one number."""
+    return number(torch.as_tensor(value, dtype=FLOAT64))
+
+
 def _goes_again(loss: object, w: Tensor) -> bool:
     """Can a further backward pass go from `loss` to `w`?"""
     if not isinstance(loss, Tensor) or not loss.requires_grad:
@@ -941,8 +954,7 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
     """Bytes that stay in memory after the call while the pair that came back is held, the pair's own not counted.
 
     (Those of a `mse_loss` would be many: on the CPU its one number lies in a storage as large as the input.) `.grad`
-    and a
-    quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds a whole activation.
+    and a quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds all of it.
     """
     w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
     x, y = torch.ones(_ROWS, 4, dtype=FLOAT64), torch.zeros(_ROWS, _WIDTH, dtype=FLOAT64)
@@ -1017,7 +1029,7 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
     with using_answer():
         fit, size = pair
-        losses = {"fit": number(fit), "size": number(size)}
+        losses = {"fit": _loss(fit), "size": _loss(size)}
         gradient = None if case.w.grad is None else case.w.grad.clone()
         again = [_goes_again(fit, case.w), _goes_again(size, case.w)]
     return {
@@ -1294,7 +1306,6 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     for features, scale, targets in (
         (2, 1.0, (5.0, 40.0, 10.0, 20.0)),
         (3, 1e-3, (90.0, 9.0, 30.0)),
-        (1, 1.0, (20.0, 7.0, 8.0, 16.0, 80.0, 50.0)),
     ):
         model = linear(rng, features)
         if features == 3:
@@ -1522,8 +1533,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 
 @safe_sqrt.mistake(
-    en="It looks as if a small number is added inside `sqrt`. That changes the value where `x` is small, and below 0 `sqrt` is still undefined.",
-    ru="Похоже, что к подкоренному выражению прибавлено малое число. Это меняет значение при малых `x`, а ниже нуля `sqrt` по-прежнему не определён.",
+    en="It looks as if a small number is added to `x` inside `sqrt`. That changes the value where `x` is small, and below 0 `sqrt` is still undefined.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено малое число. Это меняет значение при малых `x`, а ниже нуля `sqrt` по-прежнему не определён.",
 )
 def adds_a_little(x: Tensor) -> Tensor:
     return torch.where(x > 0, (x + 1e-5).sqrt(), 0.0)
@@ -1562,11 +1573,27 @@ def replaces_nan_in_the_value(x: Tensor) -> Tensor:
 
 
 @safe_sqrt.mistake(
-    en="It looks as if the root still gets 0 and negative numbers. `where` and `nan_to_num` around it protect the value only.",
-    ru="Похоже, что в корень по-прежнему попадают 0 и отрицательные числа. `where` и `nan_to_num` вокруг него защищают только значение.",
+    en="It looks as if `sqrt` still gets 0 and negative numbers. What comes after it protects the value only.",
+    ru="Похоже, что в `sqrt` по-прежнему попадают 0 и отрицательные числа. То, что идёт после него, защищает только значение.",
 )
 def protects_the_value_only(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.sqrt(), 0.0).nan_to_num()
+
+
+@safe_sqrt.mistake(
+    en="It looks as if 1e-8 is added to `x` inside `sqrt`: 0 is safe now, but a small `x` gets a wrong value, and below 0 `sqrt` is still undefined.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-8: в нуле теперь всё в порядке, но при малых `x` значение неверно, а ниже нуля `sqrt` по-прежнему не определён.",
+)
+def adds_a_hundred_millionth(x: Tensor) -> Tensor:
+    return torch.where(x > 0, (x + 1e-8).sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="It looks as if 1e-12 is added to `x` inside `sqrt`: 0 is safe now, but a small `x` gets a wrong value, and below 0 `sqrt` is still undefined.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-12: в нуле теперь всё в порядке, но при малых `x` значение неверно, а ниже нуля `sqrt` по-прежнему не определён.",
+)
+def adds_next_to_nothing(x: Tensor) -> Tensor:
+    return torch.where(x > 0, (x + 1e-12).sqrt(), 0.0)
 
 
 @safe_sqrt.mistake(
@@ -1599,7 +1626,7 @@ def wipes_the_nan_off(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if the numbers of `x` themselves are changed. `x` is the caller's.",
-    ru="Похоже, что изменены числа в самом `x`. А он принадлежит вызывающему коду.",
+    ru="Похоже, что изменены числа в самом `x`. А `x` принадлежит вызывающему коду.",
 )
 def changes_x_itself(x: Tensor) -> Tensor:
     with torch.no_grad():
@@ -1654,7 +1681,7 @@ def forgets_the_outer_where(x: Tensor) -> Tensor:
     title=Text("The node that makes the NaN", "Узел, в котором возникает NaN"),
     kind="complete",
     difficulty=3,
-    minutes=15,
+    minutes=20,
     aspects=[
         aspect(
             "node",
@@ -1673,8 +1700,8 @@ def forgets_the_outer_where(x: Tensor) -> Tensor:
             "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
         Text(
-            "for node in ...:\n    def watch(given, received, node=node):\n        if has_nan(given) and not has_nan(received):\n            ...\n    node.register_hook(watch)\nloss.backward()",
-            "for node in ...:\n    def watch(given, received, node=node):\n        if has_nan(given) and not has_nan(received):\n            ...\n    node.register_hook(watch)\nloss.backward()",
+            "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
+            "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
         ),
     ],
 )
@@ -1698,6 +1725,15 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     p[1] = 0.0
     yield Case(loss=(2 * p.requires_grad_()).sqrt().sum())  # an infinite gradient, but no NaN
     yield Case(loss=(leaf(rng, 2) * signed(rng, 2)).tanh().sum())
+    for first in (True, False):  # `h` gets a NaN, and a walk may reach it before the node that makes it
+        h = leaf(rng, 3) * torch.tensor([0.0, 1.0, -1.0], dtype=FLOAT64)
+        guarded = torch.where(h > 0, h.sqrt(), 0.0).sum()
+        yield Case(loss=h.sum() + guarded if first else guarded + h.sum())
+    p, q = (leaf(rng, 3) * signed(rng, 2, 3)).unbind()
+    yield Case(loss=p.exp().sum() + torch.where(q < 0, 1.0, (q - q.detach().clone()).sqrt() * 0).sum())
+    a, b = signed(rng, 3), leaf(rng, 3)
+    a[2] = 0.0
+    yield Case(loss=b.sum() + (a.abs().requires_grad_() * b).sqrt().sum())  # NaN for the second operand alone
 
 
 def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
@@ -1720,11 +1756,109 @@ def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
 
 
 @nan_node.mistake(
-    en="It looks as if the last node with a NaN is named. A NaN spreads to all nodes after the one that made it.",
-    ru="Похоже, что назван последний узел с NaN. NaN распространяется на все узлы после того, в котором возник.",
+    en="It looks as if a leaf's node is named, which only receives the NaN. Either the last node with a NaN is taken, "
+    "or `given` and `received` have changed places, or all hooks see the same `node`: the one where the loop ended.",
+    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны `given` "
+    "и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
 )
 def names_the_last(loss: Tensor) -> str | None:
     return next((name for name, _, nan, _ in reversed(_watched(loss)) if nan), None)
+
+
+def _giving_nan(loss: Tensor) -> set[Any]:
+    """The nodes that give a NaN, whether or not one came in."""
+    bad: set[Any] = set()
+    for node in _nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g is not None and bool(g.isnan().any()) for g in given):
+                bad.add(node)
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return bad
+
+
+def _stack_order(loss: Tensor) -> list[Any]:
+    order: list[Any] = []
+    todo: list[Any] = [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in order:
+            order.append(node)
+            todo += [child for child, _ in node.next_functions]
+    return order
+
+
+def _list_order(loss: Tensor) -> list[Any]:
+    order: list[Any] = [loss.grad_fn]
+    for node in order:
+        for child, _ in node.next_functions:
+            if child is not None and child not in order:
+                order.append(child)
+    return order
+
+
+def _recursion_order(loss: Tensor) -> list[Any]:
+    order: list[Any] = []
+
+    def visit(node: Any) -> None:
+        if node is not None and node not in order:
+            order.append(node)
+            for child, _ in node.next_functions:
+                visit(child)
+
+    visit(loss.grad_fn)
+    return order
+
+
+@nan_node.mistake(
+    en="It looks as if the first node with a NaN is named in the order of a walk, not in that of the backward pass: "
+    "the walk may come first to a node that only hands the NaN on.",
+    ru="Похоже, что назван первый узел с NaN в порядке обхода, а не в порядке обратного прохода: "
+    "при обходе раньше может встретиться узел, который NaN только передаёт.",
+)
+def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
+    bad = _giving_nan(loss)
+    return next((node.name() for node in _recursion_order(loss) if node in bad), None)
+
+
+@nan_node.mistake(
+    en="It looks as if the first node with a NaN is named in the order in which a stack gives the nodes, "
+    "not in that of the backward pass: the stack may give a node first that only hands the NaN on.",
+    ru="Похоже, что назван первый узел с NaN в том порядке, в каком узлы выдаёт стек, а не в порядке обратного прохода: "
+    "раньше может попасться узел, который NaN только передаёт.",
+)
+def names_the_first_of_a_stack(loss: Tensor) -> str | None:
+    bad = _giving_nan(loss)
+    return next((node.name() for node in _stack_order(loss) if node in bad), None)
+
+
+@nan_node.mistake(
+    en="It looks as if all hooks name one node: the one where the loop over the stack ended. "
+    "A function made in a loop sees the variable's last value; each hook needs its own.",
+    ru="Похоже, что все хуки называют один и тот же узел: тот, на котором закончился цикл по стеку. "
+    "Функция, созданная в цикле, видит последнее значение переменной; каждому хуку нужно своё.",
+)
+def hooks_share_the_end_of_a_stack(loss: Tensor) -> str | None:
+    seen: set[Any] = set()
+    todo: list[Any] = [loss.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            todo += [child for child, _ in node.next_functions]
+    return str(node.name()) if node is not None and _giving_nan(loss) else None
+
+
+@nan_node.mistake(
+    en="It looks as if all hooks name one node: the one where the loop over a list ended. "
+    "A function made in a loop sees the variable's last value; each hook needs its own.",
+    ru="Похоже, что все хуки называют один и тот же узел: тот, на котором закончился цикл по списку. "
+    "Функция, созданная в цикле, видит последнее значение переменной; каждому хуку нужно своё.",
+)
+def hooks_share_the_end_of_a_list(loss: Tensor) -> str | None:
+    return str(_list_order(loss)[-1].name()) if _giving_nan(loss) else None
 
 
 @nan_node.mistake(
@@ -1761,6 +1895,75 @@ def names_the_root(loss: Tensor) -> str | None:
     return str(node.name()) if any(nan for _, _, nan, _ in _watched(loss)) else None
 
 
+@nan_node.mistake(
+    en="It looks as if a gradient counts only when all of its entries are NaN. One is enough.",
+    ru="Похоже, что градиент учитывается, только если NaN — все его компоненты. Достаточно одной.",
+)
+def wants_every_entry_nan(loss: Tensor) -> str | None:
+    found: list[str] = []
+
+    def all_nan(gradients: Any) -> bool:
+        return any(g is not None and bool(g.isnan().all()) for g in gradients)
+
+    for node in _nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if all_nan(given) and not all_nan(received):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="It looks as if only the first operand of each node is followed. The NaN may come by another edge.",
+    ru="Похоже, что обход идёт только по первому операнду каждого узла. NaN может быть и за другим ребром.",
+)
+def follows_first_operands(loss: Tensor) -> str | None:
+    found: list[str] = []
+    node: Any = loss.grad_fn
+    while node is not None:
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            came, gone = (any(g is not None and bool(g.isnan().any()) for g in each) for each in (received, given))
+            if gone and not came:
+                found.append(node.name())
+
+        node.register_hook(watch)
+        node = node.next_functions[0][0] if node.next_functions else None
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="It looks as if only the first of the gradients that a node gives is looked at.",
+    ru="Похоже, что просматривается только первый из градиентов, которые выдаёт узел.",
+)
+def looks_at_the_first_gradient(loss: Tensor) -> str | None:
+    found: list[str] = []
+    for node in _nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            came = any(g is not None and bool(g.isnan().any()) for g in received)
+            if given and given[0] is not None and bool(given[0].isnan().any()) and not came:
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="It looks as if the node itself comes back, not its name: `node.name()` is a `str`.",
+    ru="Похоже, что возвращается сам узел, а не его имя: `node.name()` — это `str`.",
+)
+def returns_the_node(loss: Tensor) -> Any:
+    nodes = {node.name(): node for node in _nodes(loss)}
+    name = next((name for name, came, nan, _ in _watched(loss) if nan and not came), None)
+    return nodes[name] if name else None
+
+
 # -------------------------------------------------------------------------- extra: what `torch.autograd.grad` returns
 
 
@@ -1772,9 +1975,15 @@ def names_the_root(loss: Tensor) -> str | None:
     aspects=[
         aspect(
             "gradients",
-            2,
+            1,
             en="Each gradient is multiplied by its own factor, and an input that `y` does not use gets zeros.",
             ru="Каждый градиент умножен на свой множитель, а вход, от которого `y` не зависит, получает нули.",
+        ),
+        aspect(
+            "own",
+            1,
+            en="No gradient shares memory with `v` or with another one, and none has a graph.",
+            ru="Ни у одного градиента нет общей памяти ни с `v`, ни с другим, и ни у одного нет графа.",
         ),
         aspect(
             "untouched",
@@ -1799,11 +2008,17 @@ def names_the_root(loss: Tensor) -> str | None:
     ],
 )
 def fix_shared_gradients(answer: Any, case: Case) -> dict[str, object]:
-    before = case.v.clone()
     gradients = answer.fix_shared_gradients(case.y, case.inputs, case.v, case.factors)
+    with using_answer():
+        tensors = [g for g in gradients if isinstance(g, Tensor)] if isinstance(gradients, (list, tuple)) else []
+        places = {each.untyped_storage().data_ptr() for each in (*tensors, case.v)}
     return {
         "gradients": gradients,
-        "untouched": bool(torch.equal(case.v, before)) and all(x.grad is None for x in case.inputs),
+        "own": {
+            "shared": len(places) <= len(tensors),
+            "requires_grad": any(each.requires_grad for each in tensors),
+        },
+        "untouched": {"v": case.v, ".grad": [x.grad for x in case.inputs]},
     }
 
 
@@ -1814,7 +2029,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     a, b, c = leaf(rng, 2, 3), leaf(rng, 4), leaf(rng, 2, 3)
     yield Case(y=(a * c).sin() + a, inputs=[c, b, a], v=signed(rng, 2, 3), factors=[0.5, 7.0, 4.0])
     a, b = leaf(rng, 4), leaf(rng, 4)
-    yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[3.0, 0.1])
+    yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[1.0, 0.1])
 
 
 @fix_shared_gradients.mistake(
@@ -1830,7 +2045,7 @@ def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[floa
 
 @fix_shared_gradients.mistake(
     en="It looks as if the factors are right but an unused input gives None. None is no tensor to go on with: `materialize_grads=True` gives zeros.",
-    ru="Похоже, что множители верны, но неиспользованный вход даёт None. С None нельзя считать дальше: `materialize_grads=True` даёт нули.",
+    ru="Похоже, что множители верны, но неиспользованный вход даёт None. Дальше с None вычислять нельзя: `materialize_grads=True` даёт нули.",
 )
 def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -1876,6 +2091,87 @@ def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: li
     return [0.0 if gradient is None else gradient * factor for gradient, factor in zip(gradients, factors)]
 
 
+@fix_shared_gradients.mistake(
+    en="It looks as if the gradient is still multiplied in place, whether by `mul_` or by `*=`: nothing has changed but the wording.",
+    ru="Похоже, что градиент по-прежнему умножается на месте, через `mul_` или через `*=`: изменилась только запись.",
+)
+def multiplies_in_place_still(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    for gradient, factor in zip(gradients, factors):
+        if gradient is not None:
+            gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the factors are missing from the gradients.",
+    ru="Похоже, что градиенты не умножены на множители.",
+)
+def ignores_the_factors(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    return [gradient.clone() for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the pass starts from ones and not from `v`.",
+    ru="Похоже, что обратный проход начинается с единиц, а не с `v`.",
+)
+def ignores_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y.sum(), inputs, materialize_grads=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if an unused input is left out: each input gets an entry of its own.",
+    ru="Похоже, что неиспользованный вход пропущен: у каждого входа есть своё место в ответе.",
+)
+def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors) if gradient is not None]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the zeros for an unused input have the shape of `v`. They need the shape of that input.",
+    ru="Похоже, что нули для неиспользованного входа взяты по форме `v`. Нужна форма этого входа.",
+)
+def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros_like(v) if g is None else g * factor for g, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` is put right in the end, but meanwhile both factors went into the tensor that the gradients share.",
+    ru="Похоже, что `v` в конце восстановлен, но в тензор, общий для градиентов, к тому времени вошли оба множителя.",
+)
+def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    before = v.clone()
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient.mul_(factor)
+    v.copy_(before)
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not help it.",
+    ru="Похоже, что значения верны, но один градиент — всё ещё сам `v`, умноженный на месте: копия остальных ему не поможет.",
+)
+def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    first, *others = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    gradients = [first.clone(), *others]
+    for gradient, factor in zip(gradients, factors):
+        gradient.mul_(factor)
+    return gradients
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the values are right, but where a factor is 1 the gradient comes back as it was, and that is `v` itself.",
+    ru="Похоже, что значения верны, но при множителе 1 градиент возвращается как есть, а это сам `v`.",
+)
+def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return [gradient if factor == 1 else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
 # ------------------------------------------------------------------------------------- extra: a bug that does not show
 
 
@@ -1885,6 +2181,24 @@ def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: li
     difficulty=3,
     minutes=10,
     aspects=[
+        aspect(
+            "result",
+            0,
+            en="What comes back is a tensor of one element with a graph behind it.",
+            ru="Возвращается тензор из одного элемента, за которым есть граф.",
+        ),
+        aspect(
+            "untouched",
+            0,
+            en="`x` holds the number that it held.",
+            ru="В `x` лежит то же число.",
+        ),
+        aspect(
+            "operations",
+            0,
+            en="All nodes are of torch's own operations with one output.",
+            ru="Все узлы — от операций самого torch с одним выходом.",
+        ),
         aspect(
             "shared",
             0,
@@ -1902,36 +2216,61 @@ def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: li
             2,
             en="The assigning backward pass leaves the right derivative in `x.grad`.",
             ru="Обратный проход с присваиванием оставляет в `x.grad` верную производную.",
-            after=("shared", "depends"),
+            after=("result", "untouched", "operations", "shared", "depends"),
         ),
     ],
     hints=[
         Text(
             "The assigning pass keeps what the last path brings. When is that all there is?",
-            "Проход с присваиванием сохраняет то, что принёс последний путь. Когда это и есть всё?",
+            "Проход с присваиванием сохраняет то, что принёс последний путь. В каком случае это уже вся производная?",
         ),
         Text(
             "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the operands.",
             "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` — порядок операндов.",
         ),
-        Text("return ... * x + 5 * x", "return ... * x + 5 * x"),
+        Text(
+            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
+            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
+        ),
     ],
 )
 def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
     y = answer.hide_the_bug(case.x)
+    usable = isinstance(y, Tensor) and y.numel() == 1 and y.grad_fn is not None
+    seen: dict[str, object] = {
+        "result": {
+            "type": "Tensor" if isinstance(y, Tensor) else type(y).__name__,
+            "numel()": y.numel() if isinstance(y, Tensor) else None,
+            "grad_fn": "a node" if isinstance(y, Tensor) and y.grad_fn is not None else None,
+        },
+        "untouched": case.x,
+        "operations": False,
+        "shared": False,
+        "depends": False,
+        "agrees": False,
+        "derivative": None,
+    }
+    if not usable:
+        return seen
     with using_answer():
-        children = [child for node in _nodes(y) for child, _ in node.next_functions if child is not None]
-        shared = len(children) > len(set(children))
-        (right,) = torch.autograd.grad(y, case.x, retain_graph=True, materialize_grads=True)
+        nodes = _nodes(y)
+        children = [child for node in nodes for child, _ in node.next_functions if child is not None]
+        (right,) = torch.autograd.grad(y, case.x, retain_graph=True, allow_unused=True)
         case.x.grad = None
-        if shared:
+        try:
             _seed_backward(y, _assign)
-        assigned = torch.zeros_like(right) if case.x.grad is None else case.x.grad
-        return {
-            "shared": shared,
-            "depends": bool(right != 0) and bool(right.isfinite()),
-            "agrees": bool(torch.isclose(assigned, right, rtol=1e-6)),
-        }
+            seen["operations"] = True
+        except TypeError:  # a node that wants several gradients, or cannot be called at all
+            pass
+        assigned = torch.zeros_like(case.x) if case.x.grad is None else case.x.grad
+        seen["shared"] = len(children) > len(set(children))
+        if right is None:
+            seen["derivative"] = "none"
+        else:
+            seen["derivative"] = "NaN" if not right.isfinite() else "0" if right == 0 else "a number"
+            seen["depends"] = seen["derivative"] == "a number"
+            seen["agrees"] = bool(torch.isclose(assigned, right, rtol=1e-6))
+    return seen
 
 
 @hide_the_bug.cases
@@ -1946,6 +2285,53 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 )
 def uses_everything_once(x: Tensor) -> Tensor:
     return (2 * x).exp()
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the derivative is infinite or NaN: a node has one there, even if 0 is multiplied with the result.",
+    ru="Похоже, что производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не спасает.",
+)
+def derivative_is_nan(x: Tensor) -> Tensor:
+    return (x - x).sqrt() * 0 + x * x
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the result does not depend on `x`.",
+    ru="Похоже, что результат не зависит от `x`.",
+)
+def does_not_use_x(x: Tensor) -> Tensor:
+    other = x.detach().clone().requires_grad_()
+    return other + other
+
+
+@hide_the_bug.mistake(
+    en="It looks as if there is no graph behind the result: it is `x` itself, or it has been detached.",
+    ru="Похоже, что за результатом нет графа: это сам `x` или отсоединённый тензор.",
+)
+def has_no_graph(x: Tensor) -> Tensor:
+    return x
+
+
+@hide_the_bug.mistake(
+    en="It looks as if a node cannot be called with one gradient: it is that of an operation with several outputs, "
+    "such as `unbind`, or of a `Function` of your own.",
+    ru="Похоже, что один из узлов нельзя вызвать с одним градиентом: он от операции с несколькими выходами, "
+    "такой как `unbind`, или от вашей собственной `Function`.",
+)
+def uses_several_outputs(x: Tensor) -> Tensor:
+    first, second = torch.stack([0 * x, x]).unbind()
+    return first + second
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the number in `x` is changed. The graph has to fool the wrong code at the number that is given.",
+    ru="Похоже, что число в `x` изменено. Неверный код должен оказаться прав при том числе, которое дано.",
+)
+def changes_x(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        x.fill_(1.0)
+    h = 1.0 * x
+    return (h * h - 2 * h) + h
 
 
 @hide_the_bug.mistake(

@@ -16,7 +16,7 @@
 #
 # `loss.backward()` ничего не знает о вашем коде. Он знает граф, который остался после прямого прохода. Что в этом графе лежит, кто его обходит и когда он исчезает?
 #
-# Почти у всех странностей `backward()` ответ именно там: ошибка про второй проход, удвоившийся градиент, растущая память, NaN из ветви, которую никто не выбирал. После урока вы сможете:
+# Почти все странности `backward()` объясняются графом: ошибка про второй проход, удвоившийся градиент, растущая память, NaN из ветви, которую никто не выбирал. После урока вы сможете:
 #
 # * прочесть граф любого тензора и обойти его своим кодом;
 # * выполнить обратный проход вручную, в правильном порядке, вызвав каждый узел один раз;
@@ -43,11 +43,11 @@ from torch.nn.functional import mse_loss
 # %% [markdown] tags=["en"]
 # ## What the forward pass leaves behind
 #
-# Five matrices, five lines of arithmetic. Every result remembers in `grad_fn` how to go back from it. `show` prints that node and, further to the right, the nodes behind it. Run the cell and find each line of `forward` in what it prints.
-# %% [markdown] tags=["ru"] of="8a8869f4"
+# Five matrices, four lines of arithmetic, six operations. Every result remembers in `grad_fn` how to go back from it. `show` prints that node and, below it and indented, the nodes behind it. Run the cell and find each line of `forward` in what it prints.
+# %% [markdown] tags=["ru"] of="1bd3a8ce"
 # ## Что остаётся после прямого прохода
 #
-# Пять матриц, пять строк арифметики. Каждый результат помнит в `grad_fn`, как идти от него назад. `show` печатает этот узел, а правее — узлы, которые за ним стоят. Выполните ячейку и найдите в напечатанном каждую строку `forward`.
+# Пять матриц, четыре строки арифметики, шесть операций. Каждый результат помнит в `grad_fn`, как идти от него назад. `show` печатает этот узел, а ниже с отступом — узлы, стоящие за ним. Выполните ячейку и найдите в напечатанном каждую строку `forward`.
 # %%
 def show(node, indent="", **leaves):
     """Print a node and, indented, everything behind it; `leaves` gives names to leaf tensors."""
@@ -104,22 +104,22 @@ with torch.no_grad():
 # * The nodes are functions, not tensors. A tensor holds a pointer to one node, its `grad_fn`. A leaf has `None` there; in the graph its place is held by an `AccumulateGrad` node, which adds what arrives to `.grad`.
 # * `AddBackward0` is not the addition. It is the *derivative* of an addition: you can call it with a gradient and it gives one gradient for each operand. It cannot add, it has no `forward`, and no `apply`.
 # * The edges go backward, from a result to what it was computed from.
-# * Nobody has called `backward()` yet. The forward pass built the graph, operation by operation, wherever an input required grad and recording was on.
-# %% [markdown] tags=["ru"] of="704148c0"
+# * Nobody has called `backward()` yet. The forward pass built the graph, operation by operation, wherever an input required grad and gradient tracking was on (no `no_grad`).
+# %% [markdown] tags=["ru"] of="50cab484"
 # Отсюда видно четыре вещи.
 #
-# * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа там `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедшее к `.grad`.
-# * `AddBackward0` — не сложение. Это *производная* сложения: его можно вызвать с градиентом, и он выдаст по градиенту на каждое слагаемое. Складывать он не умеет, у него нет ни `forward`, ни `apply`.
+# * Узлы — это функции, а не тензоры. Тензор хранит указатель на один узел, свой `grad_fn`. У листа там `None`; в графе его место занимает узел `AccumulateGrad`, который прибавляет пришедший градиент к `.grad`.
+# * `AddBackward0` — не сложение. Это *производная* сложения: такой узел можно вызвать с градиентом, и он выдаст по градиенту для каждого слагаемого. Складывать он не умеет, у него нет ни `forward`, ни `apply`.
 # * Рёбра идут назад: от результата к тому, из чего он вычислен.
-# * `backward()` ещё никто не вызывал. Граф построил прямой проход, операция за операцией, всюду, где хотя бы один вход требовал градиента и запись была включена.
+# * `backward()` ещё никто не вызывал. Граф построил прямой проход, операция за операцией, всюду, где хотя бы один вход требовал градиента и было включено отслеживание вычислений (нет `no_grad`).
 # %% [markdown] tags=["en"]
 # ## One step at a time
 #
-# `next_functions` lists the edges of a node: one pair for each input, a node and the number of that node's output. Follow a short chain, $d = 2 \sin a + 1$, by hand. Where does it end?
-# %% [markdown] tags=["ru"] of="cbd0e73e"
+# `next_functions` lists the edges of a node: one pair for each tensor that went in, made of a node and the number of the forward operation's output. Follow a short chain, $d = 2 \sin a + 1$, by hand. Where does it end?
+# %% [markdown] tags=["ru"] of="a042ec06"
 # ## По одному шагу
 #
-# `next_functions` перечисляет рёбра узла: по паре на каждый вход, узел и номер его выхода. Пройдите вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
+# `next_functions` перечисляет рёбра узла: для каждого тензора на входе — пара, узел и номер выхода соответствующей прямой операции. Пройдём по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
 # %%
 a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
 b = torch.sin(a)
@@ -140,19 +140,21 @@ while walk.next_functions:
     walk = walk.next_functions[0][0]
 assert names == ["AddBackward0", "MulBackward0", "SinBackward0"]
 assert walk.next_functions == () and walk.variable is a
+assert [len(y.grad_fn.next_functions) for y in (10 - a, a**2, a - 1)] == [1, 1, 2]
+assert (a - 1).grad_fn.next_functions[1] == (None, 0)
 first, second = torch.rand(2, 3, requires_grad=True).unbind(0)
 assert first.grad_fn is second.grad_fn
 assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 1]
 
 
 # %% [markdown] tags=["en"]
-# The chain ends at `AccumulateGrad`, whose list is empty and whose `variable` is the leaf itself. `(None, 0)` stands where no gradient has to go: the constants 1 and 2. The number in a pair matters only for operations with several outputs, such as `unbind`: there both results share one node.
+# The chain ends at `AccumulateGrad`, whose list is empty and whose `variable` is the leaf itself. `(None, 0)` stands where no gradient has to go. Here a plain number, 1 or 2, was wrapped into a tensor; sometimes it is not, as in `10 - d`, which has one pair. The number in a pair matters only for operations with several outputs, such as `unbind`: all of its results share one node.
 #
-# This walk took the first edge each time, and no node of the chain had two. What if one has?
-# %% [markdown] tags=["ru"] of="1d9decf4"
-# Цепочка кончается узлом `AccumulateGrad`: список рёбер у него пуст, а `variable` — это сам лист. `(None, 0)` стоит там, куда градиенту идти незачем: на месте констант 1 и 2. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: у обоих результатов там общий узел.
+# This walk took the first edge each time; the second, if there was one, led to `None`. And if both lead to nodes?
+# %% [markdown] tags=["ru"] of="1bb19c87"
+# Цепочка кончается узлом `AccumulateGrad`: список рёбер у него пуст, а `variable` — это сам лист. `(None, 0)` стоит там, куда градиенту идти незачем. Здесь обычное число, 1 или 2, обёрнуто в тензор; бывает, что нет: у `10 - d` пара одна. Номер в паре важен только для операций с несколькими выходами, таких как `unbind`: у всех его результатов узел общий.
 #
-# Здесь мы каждый раз шли по первому ребру, и ни у одного узла цепочки не было двух. А если у узла их два?
+# Мы каждый раз шли по первому ребру: второе, если было, вело в `None`. А если к узлам ведут оба?
 # %% [markdown] tags=["en"]
 # ## Not a tree
 #
@@ -181,19 +183,19 @@ assert len(nodes_behind(x * x)) == 2
 
 
 # %% [markdown] tags=["en"]
-# 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. A course that calls it a tree makes `backward()` look exponential. It is not, because it works node by node. Let your own code find the 17.
+# 98,303 visits, and 17 nodes: one multiplication, fifteen additions, one leaf. The number of *paths* doubles with every line, the number of *nodes* grows by one. The graph is a directed acyclic graph (DAG); even `x * x` has two edges to one node. Taken for a tree, the graph makes `backward()` look exponential. It is not: each node runs once. Let your own code find the 17.
 #
 # ### Exercise `count_nodes`: how many nodes
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it, an `int`: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. The walk must not follow every path: on ten doublings, `next_functions` may be read eight times for each node on average.
-# %% [markdown] tags=["ru"] of="e37c5638"
-# 98 303 посещения и 17 узлов: одно умножение, пятнадцать сложений, один лист. Число *путей* удваивается с каждой строкой, число *узлов* растёт на единицу. Это ориентированный ациклический граф (DAG); даже в `x * x` два ребра ведут к одному узлу. Если назвать его деревом, `backward()` покажется экспоненциальным. Но это не так: он работает по узлам. Пусть ваш код тоже найдёт эти 17.
+# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. The walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
+# %% [markdown] tags=["ru"] of="befaa452"
+# 98 303 посещения и 17 узлов: одно умножение, пятнадцать сложений, один лист. Число *путей* удваивается с каждой строкой, число *узлов* растёт на единицу. Это ориентированный ациклический граф (DAG); даже в `x * x` два ребра ведут к одному узлу. Если считать граф деревом, время `backward()` покажется экспоненциальным. Но это не так: каждый узел выполняется один раз. Пусть ваш код тоже найдёт эти 17.
 #
 # ### Упражнение `count_nodes`: сколько узлов
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в его графе, `int`: его собственный узел считается, `AccumulateGrad` каждого листа тоже, и каждый узел считается один раз. `None` — не узел. Обход не должен идти по каждому пути: на десяти удвоениях `next_functions` можно прочесть в среднем восемь раз на узел.
+# `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в его графе: его собственный узел считается, `AccumulateGrad` каждого листа тоже, и каждый узел считается один раз. `None` — не узел. Обход не должен идти по каждому пути: проверка берёт граф из десяти удвоений и допускает не больше 80 чтений `next_functions`. Чтобы увидеть граф, на котором проверка не прошла: `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
 # %% answer="count_nodes"
 def count_nodes(tensor):
     """The number of distinct nodes in the graph behind `tensor`."""
@@ -213,7 +215,7 @@ def count_nodes(tensor):
 def count_nodes(tensor):
     seen = set()
 
-    def visit(node):
+    def visit(node):  # short, but a chain of some thousand nodes is too deep for Python's recursion
         if node is not None and node not in seen:
             seen.add(node)
             for child, _ in node.next_functions:
@@ -292,23 +294,23 @@ assert torch.autograd.grad((one * wide).sum(), one)[0].shape == ()
 
 
 # %% [markdown] tags=["en"]
-# Three edges lead to the node of `h`, and they bring 6, 6 and 5. The node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for *all* edges that lead to it (topological order).
+# Three edges lead to the node of `h`, and they bring 6, 6 and 5. The node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
 #
 # ### Exercise `run_backward`: the backward pass by hand
-# *find the bug · ●●● · 20 minutes · 5 points*
+# *find the bug · ●●● · 25 minutes · 5 points*
 #
-# The function below follows published pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns, it passes over the leaves, and it walks every path.
+# The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own.
 #
-# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; calling it adds to the leaf's `.grad`.
-# %% [markdown] tags=["ru"] of="2c9390f8"
-# К узлу `h` ведут три ребра, они приносят 6, 6 и 5. Узел вызывается один раз, с числом 17, и только когда пришли все три. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт *все* ведущие к нему рёбра (топологический порядок).
+# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to a `.grad` of the leaf's own and gives `()`. You may also set `.grad` yourself, without that call.
+# %% [markdown] tags=["ru"] of="c7c4b58a"
+# К узлу `h` ведут три ребра, они приносят 6, 6 и 5. Узел вызывается один раз, с числом 17, и только когда пришли все три. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт градиентов со *всех* ведущих к нему рёбер (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
-# *найти ошибку · ●●● · 20 минут · 5 баллов*
+# *найти ошибку · ●●● · 25 минут · 5 баллов*
 #
-# Функция ниже повторяет опубликованный псевдокод: записать градиент, затем рекурсивно пойти во входы. На $h^2 + 5h$ она находит 5 для $h$ и ничего для $x$. Неверны в ней три вещи: она присваивает, пропускает листья и идёт по каждому пути.
+# Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно пойти во входы. На $h^2 + 5h$ она находит 5 для $h$ и ничего для $x$. В ней три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
 #
-# Исправьте её: `run_backward(root)` оставляет в `.grad` каждого листа то же, что оставил бы `root.backward()`, каждый узел вызван один раз, а `backward()` и `torch.autograd.grad` не используются. В `root` один элемент; до вызова все `.grad` равны `None`. Транслирования нет, у каждого узла один выход, так что `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть `variable` — его лист; вызов такого узла прибавляет к `.grad` листа.
+# Исправьте её: `run_backward(root)` оставляет в `.grad` каждого листа то же, что оставил бы `root.backward()`: свой собственный тензор без графа. Каждый узел вызван один раз, а `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, возможно, типа float64; до вызова все `.grad` равны `None`. Транслирования нет, у каждого узла один выход, так что `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть `variable` — его лист; вызов такого узла прибавляет переданный градиент к собственному `.grad` листа и даёт `()`. Можно и самим присвоить `.grad`, без этого вызова.
 # %% answer="run_backward"
 def run_backward(root):
     order, seen = [], set()
@@ -320,14 +322,11 @@ def run_backward(root):
                 visit(child)
             order.append(node)  # after everything that it leads to
 
-    visit(root.grad_fn)
+    visit(root.grad_fn)  # a chain of some thousand nodes would be too deep for Python's recursion
     gradient_of = {root.grad_fn: torch.ones_like(root)}
     for node in reversed(order):
-        gradient = gradient_of.pop(node)
-        if hasattr(node, "variable"):
-            node.variable.grad = gradient
-            continue
-        for (child, _), more in zip(node.next_functions, call(node, gradient)):
+        # the node of a leaf adds to `.grad` and has no edges
+        for (child, _), more in zip(node.next_functions, call(node, gradient_of.pop(node))):
             if child is not None:
                 gradient_of[child] = gradient_of[child] + more if child in gradient_of else more
 
@@ -393,7 +392,7 @@ def run_backward(root):
             del remaining[node]
             gradient = sum(gradients[node])
             if hasattr(node, "variable"):
-                node.variable.grad = gradient
+                node.variable.grad = gradient.clone()
                 continue
             for child, more in zip(edges[node], call(node, gradient)):
                 if child:
@@ -414,7 +413,7 @@ def run_backward(root):
     total[root.grad_fn] = torch.ones_like(root)
     for node in sorted(depth, key=depth.get, reverse=True):
         if not node.next_functions:
-            node.variable.grad = total[node]
+            node.variable.grad = total[node].clone()
         else:
             for (child, _), gradient in zip(node.next_functions, call(node, total[node])):
                 if child:
@@ -444,6 +443,11 @@ def seed_backward(root, at_leaf):
 x = torch.tensor(3.0, requires_grad=True)
 h = 2 * x
 y = h * h + 5 * h
+assert call(h.grad_fn.next_functions[0][0] or h.grad_fn.next_functions[1][0], torch.tensor(1.0)) == ()
+x.grad = None
+p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+run_backward((p + q).sum())
+assert p.grad.data_ptr() != q.grad.data_ptr() and p.grad.stride() == (1,)
 found = seed_backward(y, at_leaf=False)
 assert found[h.grad_fn] == 5 and not any(hasattr(node, "variable") for node in found)
 assert [g for node, g in seed_backward(y, at_leaf=True).items() if hasattr(node, "variable")] == [10]
@@ -453,20 +457,20 @@ assert x.grad.item() == 34
 
 
 # %% [markdown] tags=["en"]
-# That is what the engine does, in C++ and with threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject.
+# That is what the engine does, in C++ and with threads: nodes in topological order, one call each, sums where paths join. Besides, it sums a gradient back to the shape of an input that was broadcast, runs hooks, and frees what a node has saved once the node has run. This last point is the next subject. One rule of the engine matters here: an `AccumulateGrad` that is ready runs before other nodes that are.
 #
 # ## Backward, once more
 #
 # "A graph can go backward only once" is a rule that many know. Here are three graphs with two passes each. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="8f39db53"
-# То же делает и движок autograd, только на C++ и с потоками выполнения: узлы в топологическом порядке, по одному вызову, суммы там, где пути сходятся. Кроме того, он суммирует градиент до формы входа, который был транслирован, вызывает хуки и освобождает сохранённое узлом, как только узел отработал. Об этом последнем и пойдёт речь.
+# %% [markdown] tags=["ru"] of="b4c479dd"
+# То же делает и движок autograd, только на C++ и с потоками выполнения: узлы в топологическом порядке, по одному вызову, суммы там, где пути сходятся. Кроме того, он суммирует градиент до формы входа, который был транслирован, вызывает хуки и освобождает то, что сохранил узел, как только тот отработал. Об этом и пойдёт речь дальше. Здесь важно одно правило движка: готовый `AccumulateGrad` выполняется вне очереди, раньше других готовых узлов.
 #
 # ## Обратный проход ещё раз
 #
 # «Обратный проход по графу можно сделать только один раз» — правило, которое знают многие. Вот три графа, по каждому — два прохода. Прочтите функцию, но пока не вызывайте её.
 # %%
 def outcome(action):
-    """None when `action()` runs, the name of the error when it raises."""
+    """None when `action()` runs through, the name of the error when it raises."""
     try:
         return action()
     except RuntimeError as error:
@@ -501,12 +505,12 @@ def second_backward():
 # ### Exercise `predict_second_backward`: backward, once more
 # *predict · ●○○ · 5 minutes · 1 point*
 #
-# Put what `second_backward()` returns in place of each `...`: a number, or for an outcome `None` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="27c9cd03"
+# Put what `second_backward()` returns in place of each `...`: a number, and for the keys with `second` either `None`, when the pass runs, or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="2b886ed9"
 # ### Упражнение `predict_second_backward`: обратный проход ещё раз
 # *предсказать · ●○○ · 5 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для исхода — `None` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для ключей с `second` — `None`, если проход выполнился, или `"RuntimeError"`.
 # %% answer="predict_second_backward"
 predict_second_backward = {
     "x + w: second": None,
@@ -531,20 +535,27 @@ from autograder import check
 check("predict_second_backward")
 # %% tags=["fact"]
 assert predict_second_backward == second_backward()
+ran = []
+for add_up in (lambda x, w: x.exp() + w), (lambda x, w: w + x.exp()):
+    y = add_up(torch.tensor(3.0, requires_grad=True), torch.tensor(1.0, requires_grad=True))
+    for node in nodes_behind(y):
+        node.register_hook(lambda given, received, node=node: ran.append(type(node).__name__))
+    y.backward()
+assert ran == ["AddBackward0", "AccumulateGrad", "ExpBackward0", "AccumulateGrad"] * 2
 # %% [markdown] tags=["en"]
-# Now call it.
-# %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# Now call `second_backward()`.
+# %% [markdown] tags=["ru"] of="7a6a41e0"
+# А теперь вызовите `second_backward()`.
 # %%
 second_backward()
 # %% [markdown] tags=["en"]
-# A backward pass does not remove the graph. It frees the values that nodes have saved. `x * x` saved `x`, and its node raises when it is run again. `x + w` saved nothing: the second pass runs without a word and adds the whole gradient once more. And when a pass does raise, it may be half done: `w` had already got its share. After such an error the gradients are worth nothing; clear them and compute the forward pass again.
+# A backward pass does not remove the graph. It frees the values that nodes have saved. `x * x` saved `x`, and its node raises when it is run again. `x + w` saved nothing: the second pass runs without a word and adds the whole gradient once more. And when a pass does raise, it may be half done: `w` had already got its share, since its `AccumulateGrad` was ready and ran first. After such an error the gradients are worth nothing; clear them and compute the forward pass again.
 #
-# The nodes themselves stay as long as a tensor refers to them. You can still walk them; the full text of the error says what is missing.
-# %% [markdown] tags=["ru"] of="ea7f3b08"
-# Обратный проход не удаляет граф. Он освобождает значения, которые узлы сохранили. `x * x` сохранил `x`, и при повторном запуске его узел вызывает ошибку. `x + w` не сохранил ничего: второй проход выполняется молча и прибавляет весь градиент ещё раз. А если проход прервался ошибкой, он может быть выполнен наполовину: `w` уже получил свою долю. После такой ошибки градиенты ничего не стоят; обнулите их и повторите прямой проход.
+# The nodes themselves stay as long as a tensor refers to them. You can still walk them; the full text of the error says as much: the saved values have been freed, not the graph.
+# %% [markdown] tags=["ru"] of="f80a8998"
+# Обратный проход не удаляет граф. Он освобождает значения, которые узлы сохранили. `x * x` сохранил `x`, и при повторном запуске его узел вызывает ошибку. `x + w` не сохранил ничего: второй проход выполняется молча и прибавляет весь градиент ещё раз. А если проход прервался ошибкой, он может быть выполнен наполовину: `w` уже получил свою долю, потому что его `AccumulateGrad` был готов и выполнился первым. После такой ошибки градиентам доверять нельзя; обнулите их и повторите прямой проход.
 #
-# Сами узлы остаются, пока на них ссылается какой-нибудь тензор. По ним по-прежнему можно пройти; чего именно не хватает, говорит полный текст ошибки.
+# Сами узлы остаются, пока на них ссылается какой-нибудь тензор. По ним по-прежнему можно пройти; полный текст ошибки так и говорит: освобождены сохранённые значения, а не граф.
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x * x
@@ -562,6 +573,7 @@ try:
     raise SystemError("no error")
 except RuntimeError as error:
     assert str(error).startswith("Trying to backward through the graph a second time")
+    assert "Saved intermediate values of the graph are freed" in str(error)
 
 
 # %% [markdown] tags=["en"]
@@ -569,15 +581,15 @@ except RuntimeError as error:
 #
 # Two losses share a hidden layer. Two `backward()` calls fail: the first frees what the second needs. The usual remedy, `retain_graph=True` in both calls, makes the error go away. What does it cost?
 #
-# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the losses does: 4,000 bytes for a vector of 1000 numbers, a whole network's activations in real life.
+# The shared part of the graph is walked twice. And after the last call the saved values stay in memory as long as one of the losses does: 4,000 bytes for a `float32` vector of 1000 numbers, a whole network's activations in real life.
 #
 # Gradients are linear, so one pass will do: call `backward()` on a sum, or hand several outputs to `torch.autograd.backward([first, second])`. The optional second list gives the gradient to start from at each output, like the argument of `y.backward(v)`; an output of one element may have `None` there.
-# %% [markdown] tags=["ru"] of="2a51f049"
+# %% [markdown] tags=["ru"] of="2b873f98"
 # ## Две функции потерь на одном графе
 #
-# У двух функций потерь общий скрытый слой. Два вызова `backward()` не проходят: первый освобождает то, что нужно второму. Обычное лекарство — `retain_graph=True` в обоих вызовах, и ошибка исчезает. Чего это стоит?
+# У двух функций потерь общий скрытый слой. Два вызова `backward()` не проходят: первый освобождает то, что нужно второму. Обычное лекарство — `retain_graph=True` в обоих вызовах, и ошибка исчезает. Во что это обходится?
 #
-# Общая часть графа проходится дважды. А после последнего вызова сохранённые значения остаются в памяти, пока жива хотя бы одна из потерь: 4000 байт для вектора из 1000 чисел, а на практике — активации целой сети.
+# Общая часть графа проходится дважды. А после последнего вызова сохранённые значения остаются в памяти, пока хранится хотя бы одно из двух значений функций потерь: 4000 байт для вектора из 1000 чисел типа `float32`, а на практике — активации целой сети.
 #
 # Градиент линеен, поэтому хватит одного прохода: вызовите `backward()` у суммы или передайте несколько выходов сразу, `torch.autograd.backward([first, second])`. Необязательный второй список задаёт для каждого выхода градиент, с которого начать, как аргумент `y.backward(v)`; для выхода из одного элемента там может стоять `None`.
 # %%
@@ -606,16 +618,16 @@ assert 4_000 <= retained <= 4_016 and live.now <= 16, (retained, live.now)
 # ### Exercise `fix_two_losses`: two losses, one graph
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Mend the habit. `w` is a leaf whose `.grad` is `None`; `share` is a number. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass, and return the pair `(fit, size)` as tensors or numbers. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
-# %% [markdown] tags=["ru"] of="6755ebd7"
+# Mend the habit. `w` is a leaf whose `.grad` is `None`; `share` is a `float`. Leave in `w.grad` the gradient of `fit + share * size`, with one backward pass of autograd, and return the pair `(fit, size)` as tensors or numbers. `w`, `x` and `y` do not change. After the call nothing that the graph has saved may be in memory, even while the caller holds the pair.
+# %% [markdown] tags=["ru"] of="02625541"
 # ### Упражнение `fix_two_losses`: две функции потерь, один граф
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте эту привычку. `w` — лист, его `.grad` равен `None`; `share` — число. Оставьте в `w.grad` градиент `fit + share * size`, сделав один обратный проход, и верните пару `(fit, size)` — тензоры или числа. После вызова в памяти не должно остаться ничего из сохранённого графом, даже пока вызывающий код хранит эту пару.
+# Избавьте функцию от этой привычки. `w` — лист, его `.grad` равен `None`; `share` — число типа `float`. Оставьте в `w.grad` градиент `fit + share * size`, сделав один обратный проход autograd, и верните пару `(fit, size)` — тензоры или числа. `w`, `x` и `y` не меняются. После вызова в памяти не должно остаться ничего из того, что сохранил граф, даже пока вызывающий код хранит эту пару.
 # %% answer="fix_two_losses"
 def fix_two_losses(w, x, y, share):
     h = torch.tanh(x @ w)
-    fit = mse_loss(h, y)
+    fit = ((h - y) ** 2).mean()
     size = (h**2).mean()
     (fit + share * size).backward()
     return fit, size
@@ -624,7 +636,7 @@ def fix_two_losses(w, x, y, share):
 # %% given="fix_two_losses"
 def fix_two_losses(w, x, y, share):
     h = torch.tanh(x @ w)
-    fit = mse_loss(h, y)
+    fit = ((h - y) ** 2).mean()
     size = (h**2).mean()
     fit.backward(retain_graph=True)
     (share * size).backward(retain_graph=True)
@@ -650,7 +662,7 @@ def fix_two_losses(w, x, y, share):
 # %% alternative="fix_two_losses"
 def fix_two_losses(w, x, y, share):
     h = torch.tanh(x @ w)
-    losses = torch.stack([mse_loss(h, y), (h**2).mean()])
+    losses = torch.stack([(h - y).square().mean(), (h**2).mean()])
     losses.backward(torch.tensor([1.0, share], dtype=losses.dtype))
     return tuple(losses.tolist())
 
@@ -662,11 +674,11 @@ check("fix_two_losses")
 # %% [markdown] tags=["en"]
 # ## What keeps a graph alive
 #
-# A graph lives as long as something refers to it: a tensor computed from it, a list, a running total. In a validation loop nothing goes backward, so nothing is freed early. How much stays after 20 batches when the losses are added up as tensors?
-# %% [markdown] tags=["ru"] of="bb3835fc"
+# A graph lives as long as something refers to it: a tensor computed from it, a list, a running total. In a validation loop nothing goes backward, so nothing is freed early. How much stays after 20 batches when the losses are added up as tensors? `live_bytes` counts the bytes of tensors made inside the block and still alive; those in `known` do not count.
+# %% [markdown] tags=["ru"] of="63bb13f3"
 # ## Что держит граф в памяти
 #
-# Граф живёт, пока на него что-нибудь ссылается: вычисленный из него тензор, список, накопленная сумма. При проверке качества обратного прохода нет, и раньше времени ничего не освобождается. Сколько останется после 20 батчей, если складывать значения потерь как тензоры?
+# Граф живёт, пока на него что-нибудь ссылается: вычисленный из него тензор, список, накопленная сумма. Когда модель только оценивают (валидация), обратного прохода нет, и раньше времени ничего не освобождается. Сколько останется после 20 батчей, если складывать значения функции потерь как тензоры? `live_bytes` считает байты тензоров, созданных внутри блока и ещё живых; `known` не считаются.
 # %%
 from autograder.measure import live_bytes
 
@@ -693,7 +705,7 @@ assert bytes_after(lambda loss: loss.detach()) < 10 and bytes_after(lambda loss:
 
 
 # %% [markdown] tags=["en"]
-# Each batch saved 4,000 bytes for a backward pass that never came, and the total held on to all of them. `item()` gives a number, `detach()` a tensor without history. Where no gradient is wanted at all, `torch.no_grad()` builds no graph in the first place.
+# The graph of each batch saved 4,000 bytes for a backward pass that never came, and the total held on to all of them. `item()` gives a number, `detach()` a tensor without history. Where no gradient is wanted at all, `torch.no_grad()` builds no graph in the first place.
 #
 # Now a case where you want one graph and not the others.
 #
@@ -702,18 +714,18 @@ assert bytes_after(lambda loss: loss.detach()) < 10 and bytes_after(lambda loss:
 #
 # `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor from which the caller can still call `backward()`.
 #
-# However many batches there are, at no moment may more than three graphs be in memory. Nothing goes backward inside the function, and the model does not change.
-# %% [markdown] tags=["ru"] of="2dc95a59"
-# Каждый батч сохранил 4000 байт для обратного прохода, которого не было, и сумма удержала их все. `item()` даёт число, `detach()` — тензор без истории. А там, где градиенты вовсе не нужны, `torch.no_grad()` не даёт построить граф.
+# However many batches there are, at no moment may more than three graphs be in memory: the worst, the one before still under its name, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are.
+# %% [markdown] tags=["ru"] of="50ab103d"
+# Граф каждого батча сохранил 4000 байт для обратного прохода, которого не было, и сумма удержала их все. `item()` даёт число, `detach()` — тензор без истории. А там, где градиенты вовсе не нужны, `torch.no_grad()` не даёт построить граф.
 #
 # Теперь случай, когда один граф нужен, а остальные нет.
 #
 # ### Упражнение `mean_and_worst`: один граф оставить, остальные отпустить
 # *спроектировать · ●●○ · 12 минут · 4 балла*
 #
-# `batches` — список пар `(x, y)` с одинаковым числом строк; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на том батче, где оно наибольшее, тензор, от которого вызывающий код ещё может вызвать `backward()`.
+# `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на том батче, где оно наибольшее, тензор, у которого вызывающий код ещё может вызвать `backward()`.
 #
-# Сколько бы ни было батчей, в памяти никогда не должно быть больше трёх графов. Внутри функции обратного прохода нет, модель не меняется.
+# Сколько бы ни было батчей, в памяти одновременно никогда не должно быть больше трёх графов: худший, предыдущий, который ещё держит имя переменной, и тот, что строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`.
 # %% answer="mean_and_worst"
 def mean_and_worst(model, batches):
     """The mean loss, a float, and the greatest loss, a tensor with its graph."""
@@ -803,15 +815,15 @@ assert once.grad_fn is not again.grad_fn
 # %% [markdown] tags=["ru"] of="0f067a51"
 # Два деления для 3, пять для 20: производная равна $1/4$ в одном случае и $1/32$ в другом. Сравнение `x > 1` не оставляет узла, поэтому о скачках этой функции производная ничего не знает: она относится к той ветви, по которой прошло выполнение.
 #
-# Часто говорят, что новый граф начинает `backward()`. Это не так: граф строит каждый прямой проход, будет после него обратный или нет. Два прямых прохода — два графа.
+# Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: граф строит каждый прямой проход, будет после него обратный или нет. Два прямых прохода — два графа.
 # %% [markdown] tags=["en"]
 # ## NaN from a branch nobody took
 #
-# `sqrt` has no derivative at 0 that a number could hold, so somebody guards it: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
-# %% [markdown] tags=["ru"] of="00b9ba58"
+# The derivative of `sqrt` at 0 is infinite, so `sqrt` is wrapped in `where`: the root where $x > 0$, and 0 elsewhere. The value is right. And the gradient?
+# %% [markdown] tags=["ru"] of="561d7561"
 # ## NaN из ветви, которую никто не выбирал
 #
-# У `sqrt` в нуле нет конечной производной, поэтому корень прикрывают: он сам там, где $x > 0$, и 0 в остальных местах. Значение верно. А градиент?
+# Производная `sqrt` в нуле бесконечна, поэтому `sqrt` оборачивают в `where`: корень там, где $x > 0$, и 0 в остальных местах. Значение верно. А градиент?
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 y = torch.where(x > 0, x.sqrt(), 0.0)
@@ -822,13 +834,13 @@ print("gradient:", x.grad.tolist())
 assert y.tolist() == [0, 2]
 assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
 # %% [markdown] tags=["en"]
-# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the entry that was not taken, and the node of the root multiplies it by its own derivative at 0: $0 \cdot \infty$ is NaN.
+# `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
 #
-# In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, a warning also quotes the line that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
-# %% [markdown] tags=["ru"] of="24f3e499"
-# `where` — такой же узел, как и другие. Вычислены обе ветви, и обе есть в графе. `WhereBackward0` посылает в невыбранную компоненту градиент 0, а узел корня умножает его на свою производную в нуле: $0 \cdot \infty$ — это NaN.
+# In a long graph you see only the end of this: a NaN in some `.grad`. *Anomaly detection* looks at what each node gives and stops at the first NaN. With the forward pass inside it, the warning ends with the line of code that made the node. It slows everything down, and it does not object to infinity, so it belongs in debugging only.
+# %% [markdown] tags=["ru"] of="0f5751b1"
+# `where` — такой же узел, как и другие. Вычислены обе ветви, и обе есть в графе. `WhereBackward0` посылает в невыбранную ветвь градиент 0, а узел `SqrtBackward0` умножает его на производную в нуле: $0 \cdot \infty$ — это NaN.
 #
-# В длинном графе виден только конец этой истории: NaN в каком-нибудь `.grad`. *Режим обнаружения аномалий* смотрит, что выдаёт каждый узел, и останавливается на первом NaN. Если внутри него был и прямой проход, предупреждение ещё и приводит строку, создавшую узел. Он всё замедляет и не возражает против бесконечности, поэтому нужен только при отладке.
+# В длинном графе виден только конец этой истории: NaN в каком-нибудь `.grad`. *Режим обнаружения аномалий* смотрит, что выдаёт каждый узел, и останавливается на первом NaN. Если в этом режиме выполнен и прямой проход, предупреждение кончается строкой кода, создавшей узел. Он всё замедляет и не возражает против бесконечности, поэтому нужен только при отладке.
 # %%
 x = torch.tensor([0.0, 4.0], requires_grad=True)
 with warnings.catch_warnings(record=True) as caught:
@@ -838,7 +850,9 @@ with warnings.catch_warnings(record=True) as caught:
             torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
     except RuntimeError as error:
         print("error:  ", error)
-print("warning:", str(caught[0].message).split(" Traceback")[0])
+said, _, trace = str(caught[0].message).partition(" Traceback")
+print("warning:", said)
+print("made by:", trace.partition("(Triggered")[0].strip().splitlines()[-1].strip())
 
 
 # %% tags=["fact"]
@@ -858,6 +872,7 @@ x = torch.tensor([0.0, 4.0], requires_grad=True)
 said, warned = anomaly(lambda: torch.where(x > 0, x.sqrt(), 0.0).sum())
 assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 assert warned[0].startswith("Error detected in SqrtBackward0. Traceback of forward call")
+assert "x.sqrt()" in str(caught[0].message).partition("(Triggered")[0].strip().splitlines()[-1]
 outside = torch.where(x > 0, x.sqrt(), 0.0).sum()
 assert "No forward pass information available" in anomaly(lambda: outside)[1][0]
 zero = torch.zeros(1, requires_grad=True)
@@ -867,6 +882,7 @@ zeros = torch.zeros(2, requires_grad=True)
 (by_norm,) = torch.autograd.grad(zeros.norm(), zeros)
 assert by_hand.isnan().all() and by_norm.tolist() == [0, 0]
 x = torch.tensor([-1.0, 0.0, 4.0], requires_grad=True)
+assert torch.autograd.grad(torch.where(x > 0, x, 0.0).sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
 assert torch.autograd.grad(x.relu().sqrt().sum(), x)[0].tolist() == [0, 0, 0.25]
 assert torch.autograd.grad(x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum(), x)[0].tolist() == [0, 0, 0.25]
 said, _ = anomaly(lambda: x.relu().sqrt().mul(torch.tensor([0.0, 0.0, 1.0])).sum())
@@ -877,12 +893,12 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 # ### Exercise `safe_sqrt`: a root that gives NaN
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count: neither value nor derivative may be off by more than rounding.
-# %% [markdown] tags=["ru"] of="164a5f24"
+# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, $10^{-30}$ too: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
+# %% [markdown] tags=["ru"] of="ab793bed"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ там, где $x > 0$, и 0 в остальных местах, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ там, где $x > 0$, и 0 в остальных местах. Малые положительные числа тоже важны: значение и производная могут отличаться только на ошибку округления.
+# `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ там, где $x > 0$, и 0 в остальных местах, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ там, где $x > 0$, и 0 в остальных местах. Малые положительные числа тоже важны, даже $10^{-30}$: значение и производная могут отличаться от точных только на ошибку округления. Сам `x` остаётся прежним: числа те же, хуков на нём нет. Он бывает `float32` и `float64`.
 # %% answer="safe_sqrt"
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, 1.0)
@@ -938,31 +954,31 @@ check("safe_sqrt")
 
 
 # %% [markdown] tags=["en"]
-# The rule: keep the dangerous number from *entering* the function; choosing among results comes too late. The same holds for logarithms, divisions, powers, and for a norm written by hand: `(x * x).sum().sqrt()` gives NaN at a zero vector, while `x.norm()` gives 0. (`x.relu().sqrt()` is right, too, for another reason: the node of `relu` does not multiply by 0, it picks, and drops the infinity that the root has made.)
+# The rule: keep the dangerous number from *entering* the function; choosing among results comes too late. The same holds for logarithms, divisions, powers, and for a norm written by hand: the gradient of `(x * x).sum().sqrt()` at a zero vector is NaN, that of `x.norm()` is 0. (`x.relu().sqrt()` and `torch.where(x > 0, x, 0.0).sqrt()` are right, too, for another reason: the node before `sqrt` does not multiply by 0, it picks, and drops the infinity that `sqrt` has made.)
 #
 # That is the core of the lesson. Everything below is extra and gives no points toward the grade.
 #
 # ## Who made the NaN
 #
-# Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`.
+# Anomaly detection stops the run. You can also watch: `node.register_hook(f)` calls `f(given, received)` after the node has run. Both are tuples of gradients, what the node gave to its inputs and what it received; entries may be `None`, and an `AccumulateGrad` gives an empty tuple. `f` returns nothing.
 #
 # ### Extra exercise `nan_node`: the node that makes the NaN
-# *complete · ●●● · 15 minutes · 3 points · extra*
+# *complete · ●●● · 20 minutes · 3 points · extra*
 #
-# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in. Return the name of that node, `node.name()`, a `str`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN. Use the backward pass up as you like; what is left in `.grad` does not matter, and the function must not raise.
-# %% [markdown] tags=["ru"] of="8be8a6cb"
-# Правило такое: опасное число не должно *попадать* в функцию; выбирать из результатов уже поздно. То же верно для логарифмов, делений, степеней и для нормы, записанной вручную: `(x * x).sum().sqrt()` на нулевом векторе даёт NaN, а `x.norm()` — 0. (Верно и `x.relu().sqrt()`, но по другой причине: узел `relu` не умножает на 0, а выбирает, и бесконечность, которую создал корень, отбрасывает.)
+# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
+# %% [markdown] tags=["ru"] of="eec64757"
+# Правило такое: опасное число не должно *попадать* в функцию; выбирать из результатов уже поздно. То же верно для логарифмов, делений, степеней и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел перед `sqrt` не умножает на 0, а выбирает, и бесконечность, которую создал `sqrt`, отбрасывает.)
 #
-# Это ядро урока. Всё, что ниже, необязательно и на оценку не влияет.
+# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
 #
 # ## Кто создал NaN
 #
-# Режим обнаружения аномалий прерывает выполнение. Можно и наблюдать: `node.register_hook(f)` вызывает `f(given, received)` после работы узла. Оба аргумента — кортежи градиентов: что узел выдал входам и что получил сам; среди них бывает `None`.
+# Режим обнаружения аномалий прерывает выполнение. Можно и наблюдать: `node.register_hook(f)` регистрирует хук: после работы узла вызывается `f(given, received)`. Оба аргумента — кортежи градиентов: что узел выдал входам и что получил сам; среди них бывает `None`, а `AccumulateGrad` выдаёт пустой кортеж. Сама `f` ничего не возвращает.
 #
 # ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
-# *дописать · ●●● · 15 минут · 3 балла · дополнительно*
+# *дописать · ●●● · 20 минут · 3 балла · дополнительно*
 #
-# `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе не больше одного из его узлов выдаёт NaN, хотя на вход NaN не приходил. Верните имя этого узла, `node.name()`, строку `str`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN. Обратный проход можете израсходовать как угодно; что останется в `.grad`, неважно, а ошибок функция вызывать не должна.
+# `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе не больше одного из его узлов выдаёт NaN, хотя ему на вход NaN не приходил, а при сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN. Обратный проход выполнять можно, граф можно израсходовать; что останется в `.grad`, неважно, а ошибок функция вызывать не должна.
 # %% answer="nan_node"
 def nan_node(loss):
     """The name of the node that makes a NaN out of gradients without one, or None."""
@@ -1053,7 +1069,7 @@ check("nan_node")
 # %% [markdown] tags=["ru"] of="892aba8e"
 # ## Градиенты, которые возвращаются
 #
-# `torch.autograd.grad(outputs, inputs)` делает тот же обратный проход, но возвращает градиенты и не трогает `.grad`. Он даёт кортеж даже для одного входа и принимает нелистовые тензоры, как `z1` и `z2` ниже.
+# `torch.autograd.grad(outputs, inputs)` делает тот же обратный проход, но возвращает градиенты и не трогает `.grad`. Функция возвращает кортеж даже для одного входа и принимает нелистовые тензоры, как `z1` и `z2` ниже.
 # %%
 x1, x2, x3, x4 = (torch.tensor(number, requires_grad=True) for number in (2.0, 3.0, 1.0, 4.0))
 z1 = x1 * x2
@@ -1069,6 +1085,10 @@ try:
     torch.autograd.grad(x1 * x1, [x1, unused])
 except RuntimeError as error:
     print(error)
+
+p, q, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True), torch.ones(3)
+to_p, to_q = torch.autograd.grad(p + q, [p, q], v)
+print("one tensor under three names:", to_p is v, to_q is v)
 # %% tags=["fact"]
 f = x1 * x2 + x3 * x4
 assert [g.item() for g in torch.autograd.grad(f, [x1, x2, x3, x4])] == [3, 2, 4, 1] and x1.grad is None
@@ -1086,23 +1106,23 @@ assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_p
 
 
 # %% [markdown] tags=["en"]
-# An input that the output does not depend on raises, unless you ask for `None` (`allow_unused=True`) or zeros (`materialize_grads=True`). None is not zero: arithmetic with it fails.
+# An input that the output does not depend on makes `grad` raise, unless you ask for `None` (`allow_unused=True`) or zeros (`materialize_grads=True`). None is not zero: arithmetic with it fails.
 #
-# One more trap: what comes back may not be yours to change. `AddBackward0` passes on the very tensor that it gets. For `y = p + q` both gradients *are* `v`: three names, one tensor. `backward()` does not have this trap, since it gives each leaf a tensor of its own.
+# One more trap: what comes back may not be yours to change in place. `AddBackward0` passes on the very tensor that it gets. For `y = p + q` both gradients *are* `v`: three names, one tensor. `backward()` does not have this trap, since it gives each leaf a tensor of its own.
 #
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a list: the gradient of `y` with respect to each of `inputs`, started from `v`, each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape. `v` and the `.grad` of the inputs, which is `None`, stay as they are.
-# %% [markdown] tags=["ru"] of="24d5e550"
-# Вход, от которого выход не зависит, вызывает ошибку, если не попросить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: арифметика с ним не работает.
+# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph. `v` does not change, and `.grad` of the inputs stays `None`.
+# %% [markdown] tags=["ru"] of="4a6692c5"
+# Из-за входа, от которого выход не зависит, `grad` вызывает ошибку, если не попросить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: арифметика с ним не работает.
 #
-# И ещё одна ловушка: то, что вернулось, не всегда можно менять. `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* `v`: три имени, один тензор. У `backward()` этой ловушки нет: он даёт каждому листу свой тензор.
+# И ещё одна ловушка: то, что вернулось, не всегда можно менять на месте. `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* `v`: три имени, один тензор. У `backward()` этой ловушки нет: он даёт каждому листу свой тензор.
 #
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните список: градиент `y` по каждому из `inputs`, начатый с `v`, и каждый умножен на свой множитель из `factors`. Вход, от которого `y` не зависит, получает нули своей формы. `v` и `.grad` входов, равный `None`, остаются какими были.
+# Верните список или кортеж: градиенты `y` по каждому из `inputs` (обратный проход начинается с `v`), каждый умножен на свой множитель из `factors`. Вход, от которого `y` не зависит, получает нули своей формы и своего dtype. Ни у одного градиента нет общей памяти ни с `v`, ни с другим, и ни у одного нет графа. `v` не меняется, `.grad` входов остаётся `None`.
 # %% answer="fix_shared_gradients"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -1158,16 +1178,16 @@ check("fix_shared_gradients")
 # ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN, and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
-# %% [markdown] tags=["ru"] of="c42bc2da"
-# ## Тест, который проходит неверная программа
+# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN, and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
+# %% [markdown] tags=["ru"] of="4be92189"
+# ## Тест, который неверная программа проходит
 #
-# Рекурсия из `run_backward`, исправленная только в листьях, присваивает `x.grad` на $h^2 + 5h$ число $10$, а верно 34. Кто-то проверит её на `x + x`: она даст 1 вместо 2, и ошибка найдена. А кому-то повезёт меньше.
+# Рекурсия из `run_backward`, исправленная только в листьях, для $h^2 + 5h$ присваивает `x.grad` число $10$, а верный ответ — 34. Кто-то проверит её на `x + x`: она даст 1 вместо 2, и ошибка найдена. А кому-то повезёт меньше.
 #
 # ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код прав
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Ниже — рекурсия с присваиванием. Напишите `hide_the_bug(x)`: из `x`, листа с одним положительным числом, вычислите тензор из одного элемента так, чтобы к какому-то узлу его графа вели два ребра или больше, производная по `x` не была ни 0, ни NaN, а `assigning_backward` всё же оставлял в `x.grad` верную производную. Используйте операции самого torch с одним выходом.
+# Ниже — рекурсия с присваиванием. Напишите `hide_the_bug(x)`: из `x`, листа с одним положительным числом, вычислите тензор из одного элемента, не меняя `x`, так, чтобы к какому-то узлу его графа вели два ребра или больше, производная по `x` не была ни 0, ни NaN, а `assigning_backward` всё же оставлял в `x.grad` верную производную. Используйте операции самого torch с одним выходом.
 # %%
 def assigning_backward(root):
     def backward(node, incoming_gradient):
@@ -1221,13 +1241,13 @@ for root, assigned in ((2 * x) * (2 * x) + 5 * (2 * x), 10), (x + x, 1), (hide_t
 #
 # ## On a GPU
 #
-# The graph is a record of operations, and it is built and walked by the same rules there. The cell compares the names of the nodes when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="f7fd5520"
+# The graph is a record of operations, and it is built and walked by the same rules there. The cell compares the names of the nodes when a GPU is there; no result from a real GPU is here yet.
+# %% [markdown] tags=["ru"] of="fa3da5fb"
 # Тест на одном графе доказывает мало. Тест со случайными числами на графе, где пути сходятся, причём на разной глубине, обмануть трудно; проверка `run_backward` берёт три таких графа.
 #
 # ## На GPU
 #
-# Граф — запись операций, и там он строится и обходится по тем же правилам. Ячейка сравнивает имена узлов, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# Граф — запись операций, и там он строится и обходится по тем же правилам. Ячейка сравнивает имена узлов, если GPU есть; результата с настоящего GPU здесь пока нет.
 # %%
 def names_on(device):
     tensors = [torch.rand(3, 3, device=device, requires_grad=True) for _ in range(5)]
