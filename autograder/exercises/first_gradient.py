@@ -75,7 +75,7 @@ def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="It looks as if the change was divided by `h`. From `x - h` to `x + h` it is twice as far.",
-    ru="Похоже, что изменение разделено на `h`. От `x - h` до `x + h` вдвое дальше.",
+    ru="Похоже, что изменение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.",
 )
 def divides_by_h(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / h
@@ -83,7 +83,7 @@ def divides_by_h(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="It looks as if it says `/ 2 * h`, which divides by 2 and then multiplies by `h`. The product needs brackets.",
-    ru="Похоже, что написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Произведению нужны скобки.",
+    ru="Похоже, что написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Возьмите произведение в скобки.",
 )
 def forgets_the_brackets(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x - h)) / 2 * h
@@ -183,8 +183,8 @@ def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
         Text(
             "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
             "what does one of them contribute? Then `y`.",
-            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов, какой "
-            "вклад у одного? Затем `y`.",
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
+            "какой вклад вносит один из них? Затем `y`.",
         ),
         Text(
             "One entry of `y` contributes 3y²/4 to `out`, so its derivative is 6y/4, and every y is 3. When `x` moves, "
@@ -200,7 +200,7 @@ def predict_chain(answer: Any, case: Case) -> dict[str, object]:
 
 @predict_chain.mistake(
     en="It looks as if the mean was forgotten: `out` changes by a quarter of what one entry of `z` changes.",
-    ru="Похоже, что забыто среднее: `out` меняется на четверть того, на что изменился один элемент `z`.",
+    ru="Похоже, что забыто усреднение: когда меняется один элемент `z`, `out` меняется вчетверо меньше.",
 )
 def forgets_the_mean() -> dict[str, object]:
     return {"z.grad": 1.0}
@@ -209,7 +209,7 @@ def forgets_the_mean() -> dict[str, object]:
 @predict_chain.mistake(
     en="It looks as if the mean was divided by the number of rows. A mean over a matrix divides by the number of its "
     "entries.",
-    ru="Похоже, что среднее разделено на число строк. Среднее по матрице делит на число её элементов.",
+    ru="Похоже, что при усреднении сумма разделена на число строк матрицы, а делить нужно на число её элементов.",
 )
 def mean_over_rows() -> dict[str, object]:
     return {"z.grad": 0.5}
@@ -218,8 +218,8 @@ def mean_over_rows() -> dict[str, object]:
 @predict_chain.mistake(
     en="It looks as if `y.grad` was taken as the derivative of the next line only, dz/dy. It is the derivative of `out`, "
     "on which `backward()` was called.",
-    ru="Похоже, что `y.grad` понят как производная одной следующей строки, dz/dy. Это производная от `out`, у которого "
-    "вызван `backward()`.",
+    ru="Похоже, вы считаете, что `y.grad` — это производная только следующей строки, dz/dy. На самом деле это "
+    "производная `out`, у которого вызван `backward()`.",
 )
 def derivative_of_one_line() -> dict[str, object]:
     return {"y.grad": 18.0}
@@ -227,7 +227,7 @@ def derivative_of_one_line() -> dict[str, object]:
 
 @predict_chain.mistake(
     en="It looks as if `y.grad` was taken as dy/dx. It is the derivative of `out` by `y`.",
-    ru="Похоже, что `y.grad` понят как dy/dx. Это производная `out` по `y`.",
+    ru="Похоже, вы считаете, что `y.grad` — это dy/dx. На самом деле это производная `out` по `y`.",
 )
 def derivative_of_y_by_x() -> dict[str, object]:
     return {"y.grad": 1.0}
@@ -236,7 +236,8 @@ def derivative_of_y_by_x() -> dict[str, object]:
 @predict_chain.mistake(
     en="It looks as if `x.grad` was taken as the derivative of the first line only, dy/dx. It is the derivative of `out` "
     "by `x`.",
-    ru="Похоже, что `x.grad` понят как производная одной первой строки, dy/dx. Это производная `out` по `x`.",
+    ru="Похоже, вы считаете, что `x.grad` — это производная только первой строки, dy/dx. На самом деле это "
+    "производная `out` по `x`.",
 )
 def derivative_of_the_first_line() -> dict[str, object]:
     return {"x.grad": 1.0}
@@ -245,7 +246,8 @@ def derivative_of_the_first_line() -> dict[str, object]:
 @predict_chain.mistake(
     en="It looks as if `out.grad` was taken as the derivative of the last line by `z`. It is the derivative of `out` by "
     "itself.",
-    ru="Похоже, что `out.grad` понят как производная последней строки по `z`. Это производная `out` по самому себе.",
+    ru="Похоже, вы считаете, что `out.grad` — это производная последней строки по `z`. На самом деле это производная "
+    "`out` по самому себе.",
 )
 def last_line_at_the_root() -> dict[str, object]:
     return {"out.grad": 0.25}
@@ -254,7 +256,8 @@ def last_line_at_the_root() -> dict[str, object]:
 @predict_chain.mistake(
     en="It looks as if you expected `out.grad` to be empty. `retain_grad()` keeps the gradient of any tensor, the root's "
     "as well.",
-    ru="Похоже, что вы ожидали, что `out.grad` пуст. `retain_grad()` сохраняет градиент любого тензора, и корня тоже.",
+    ru="Похоже, вы считаете, что `out.grad` пуст. На самом деле `retain_grad()` сохраняет градиент любого тензора, в "
+    "том числе корня.",
 )
 def nothing_at_the_root() -> dict[str, object]:
     return {"out.grad": None}
@@ -305,7 +308,8 @@ def nothing_at_the_root() -> dict[str, object]:
         ),
         Text(
             "Four things in order: the loss, `backward()`, the step under `torch.no_grad()`, clearing `.grad`.",
-            "Четыре действия по порядку: функция потерь, `backward()`, шаг под `torch.no_grad()`, очистка `.grad`.",
+            "Четыре действия по порядку: функция потерь, `backward()`, шаг внутри `torch.no_grad()`, обнуление "
+            "`.grad`.",
         ),
         Text(
             "loss = bce(x @ w + b, y)\nloss.backward()\nwith torch.no_grad():\n    w -= ...\n    ...\nreturn loss.item()",
@@ -351,7 +355,8 @@ def _step(w: Tensor, b: Tensor, by: float) -> None:
 
 @descend.mistake(
     en="It looks as if the step went uphill: the gradient points where the loss grows, so it is subtracted.",
-    ru="Похоже, что шаг сделан вверх: градиент направлен туда, где функция потерь растёт, поэтому его вычитают.",
+    ru="Похоже, что шаг сделан в обратную сторону: градиент направлен туда, где функция потерь растёт, поэтому его "
+    "вычитают.",
 )
 def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -363,8 +368,8 @@ def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
 @descend.mistake(
     en="It looks as if `w = w - ...` made new tensors: inside the function the names moved, the caller's `w` and `b` did "
     "not. Change them in place.",
-    ru="Похоже, что `w = w - ...` создал новые тензоры: сменились имена внутри функции, а `w` и `b` вызывающего кода "
-    "остались прежними. Изменяйте их на месте.",
+    ru="Похоже, что `w = w - ...` создал новые тензоры: имена внутри функции теперь указывают на них, а `w` и `b` "
+    "вызывающего кода остались прежними. Изменяйте их на месте.",
 )
 def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -381,7 +386,7 @@ def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     en="It looks as if `w` was changed in place while torch was recording. The step itself is not part of the loss: put "
     "it under `torch.no_grad()`.",
     ru="Похоже, что `w` изменён на месте, пока torch вёл запись вычислений. Сам шаг не входит в функцию потерь: "
-    "выполняйте его под `torch.no_grad()`.",
+    "выполняйте его внутри `torch.no_grad()`.",
 )
 def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -428,7 +433,8 @@ def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 
 @descend.mistake(
     en="It looks as if a sigmoid was taken before the loss. `bce` here takes the raw outputs and applies its own.",
-    ru="Похоже, что перед функцией потерь взята сигмоида. Здешняя `bce` берёт «сырые» выходы и применяет свою.",
+    ru="Похоже, что перед функцией потерь взята сигмоида. Функция `bce` здесь принимает «сырые» выходы и применяет "
+    "сигмоиду сама.",
 )
 def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
@@ -450,7 +456,7 @@ def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> 
 
 @descend.mistake(
     en="It looks as if `.grad` was not cleared: the next `backward()` will add to it.",
-    ru="Похоже, что `.grad` не очищен: следующий `backward()` прибавит к нему.",
+    ru="Похоже, что `.grad` не обнулён: следующий `backward()` прибавит к тому, что в нём лежит.",
 )
 def leaves_the_gradient(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -463,7 +469,7 @@ def leaves_the_gradient(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 
 @descend.mistake(
     en="It looks as if only `w` took the step.",
-    ru="Похоже, что шаг сделал только `w`.",
+    ru="Похоже, что шаг сделан только для `w`.",
 )
 def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
@@ -511,7 +517,7 @@ def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 
 @descend.mistake(
     en="It looks as if the loss was computed anew after the step. The one that `backward()` was called on is asked for.",
-    ru="Похоже, что функция потерь вычислена заново, после шага. Нужно то значение, у которого вызван `backward()`.",
+    ru="Похоже, что значение функции потерь вычислено заново, после шага. Нужно то, у которого вызван `backward()`.",
 )
 def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     _loss(w, b, x, y).backward()

@@ -319,7 +319,7 @@ fix_zero_inside = exercise(
         ),
         Text(
             "Move one line: from the top of the loop to after `optimizer.step()`.",
-            "Перенесите одну строку: из начала цикла в место после `optimizer.step()`.",
+            "Перенесите одну строку: из начала цикла на место сразу после `optimizer.step()`.",
         ),
     ],
 )(_trains("fix_zero_inside"))
@@ -377,7 +377,7 @@ def steps_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_
 
 @fix_zero_inside.mistake(
     en="It looks as if the gradients are cleared just before the step, so that the step has nothing to use.",
-    ru="Похоже, что градиенты обнуляются прямо перед шагом, и шагу нечего использовать.",
+    ru="Похоже, что градиенты обнуляются прямо перед шагом, и для шага ничего не остаётся.",
 )
 def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -390,8 +390,8 @@ def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumul
 @fix_zero_inside.mistake(
     en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
     "but until then every graph of the window stays in memory.",
-    ru="Похоже, что потери окна складываются и проходят один общий обратный проход. Веса верны, "
-    "но до этого все графы окна остаются в памяти.",
+    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий. Веса верны, но до него все графы "
+    "окна остаются в памяти.",
 )
 def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -706,7 +706,8 @@ def joins_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_st
 
 @train_epoch.mistake(
     en="It looks as if the losses of a window are summed and go backward together: all its graphs are in memory at once.",
-    ru="Похоже, что потери окна складываются и проходят один общий обратный проход: все его графы одновременно в памяти.",
+    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий: в памяти одновременно лежат все "
+    "графы окна.",
 )
 def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     total = 0.0
@@ -990,7 +991,7 @@ def _window(model: Any, optimizer: Any, batches: Batches, after_each: Callable[[
 
 @clip_once.mistake(
     en="It looks as if the gradient is clipped after every micro-batch: what was cut early is missing from the window.",
-    ru="Похоже, что градиент отсекается после каждого микробатча: отрезанного раньше в градиенте окна уже нет.",
+    ru="Похоже, что градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
 )
 def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     _window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
@@ -1169,7 +1170,8 @@ def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, 
 
 @unscale_then_clip.mistake(
     en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
-    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между обновлениями он нужен только один раз.",
+    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно "
+    "вызвать только один раз.",
 )
 def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -1183,7 +1185,7 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
 
 @unscale_then_clip.mistake(
     en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
-    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного.",
+    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _scaled_window(model, optimizer, scaler, batches)
@@ -1374,11 +1376,11 @@ def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
     hints=[
         Text(
             "Accumulation relies on one thing: the loss of a sample does not depend on the samples beside it. Where does it?",
-            "Накопление держится на одном: потери на примере не зависят от соседних примеров. Где они зависят?",
+            "Накопление держится на одном: потери на примере не зависят от соседних примеров. Где это не так?",
         ),
         Text(
             "One kind of normalisation computes a mean over the batch. In which mode does it do so?",
-            "Один вид нормализации вычисляет среднее по батчу. В каком режиме она это делает?",
+            "Одна из нормализаций вычисляет среднее по батчу. В каком режиме она это делает?",
         ),
         Text(
             "model = torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))\nbatches = [(x, y), ...]",
@@ -1430,7 +1432,7 @@ def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
 
 @break_accumulation.mistake(
     en="It looks as if the difference is the chance of dropout: even the big batch does not agree with itself.",
-    ru="Похоже, что различие — случайность dropout: даже большой батч не совпадает сам с собой.",
+    ru="Похоже, что различие вносит случайность dropout: даже большой батч не совпадает сам с собой.",
 )
 def dropout() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _halves(4, 4)
@@ -1438,7 +1440,7 @@ def dropout() -> tuple[torch.nn.Module, Batches]:
 
 @break_accumulation.mistake(
     en="It looks as if `LayerNorm` was expected to mix samples. It normalises each sample on its own.",
-    ru="Похоже, что от `LayerNorm` ожидали смешивания примеров. Он нормирует каждый пример отдельно.",
+    ru="Похоже, вы считаете, что `LayerNorm` смешивает примеры. На самом деле он нормирует каждый пример отдельно.",
 )
 def layer_norm() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _halves(4, 4)
@@ -1655,7 +1657,7 @@ def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
 
 @is_right.mistake(
     en="It looks as if `.grad` is always empty when the test begins, so that nobody is caught keeping an old gradient.",
-    ru="Похоже, что в начале теста `.grad` всегда пуст, и тот, кто оставляет старый градиент, не попадается.",
+    ru="Похоже, что в начале теста `.grad` всегда пуст, и функция, которая оставляет старый градиент, не попадается.",
 )
 def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
     return _agrees(accumulate, (3, 1), old=None)

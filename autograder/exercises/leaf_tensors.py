@@ -107,8 +107,8 @@ def arithmetic_is_recorded() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if a result of arithmetic cannot be a leaf. `(False, False)` does not exist: without "
     "`requires_grad` there is no history, and a tensor without a history is a leaf.",
-    ru="Похоже, вы считаете, что результат арифметики не может быть листом. Но `(False, False)` не бывает: без "
-    "`requires_grad` нет истории, а тензор без истории листовой.",
+    ru="Похоже, вы считаете, что результат арифметики не может быть листом. На самом деле может: ответа `(False, "
+    "False)` не бывает, ведь без `requires_grad` нет истории, а тензор без истории — лист.",
 )
 def arithmetic_makes_no_leaf() -> dict[str, object]:
     return {"torch.ones(2) + 1": (False, False)}
@@ -117,8 +117,8 @@ def arithmetic_makes_no_leaf() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if a leaf was taken for a tensor that requires grad. Data, detached tensors and results under "
     "`no_grad()` are leaves as well.",
-    ru="Похоже, вы считаете, что лист — это только тензор, который требует градиента. Данные, отсоединённые тензоры "
-    "и результаты внутри `no_grad()` тоже листовые.",
+    ru="Похоже, вы считаете, что лист — это только тензор, который требует градиента. На самом деле данные, "
+    "отсоединённые тензоры и результаты внутри `no_grad()` тоже листовые.",
 )
 def leaf_means_requires_grad() -> dict[str, object]:
     constants = "torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"
@@ -152,8 +152,8 @@ def scaling_keeps_a_leaf() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if a cast was taken for a change of the tensor. It makes a new one, and is recorded like any "
     "operation: `requires_grad=True` stayed with the tensor before the cast.",
-    ru="Похоже, что приведение типа принято за изменение самого тензора. Оно создаёт новый и записывается, как любая "
-    "операция: лист с `requires_grad=True` — тот, что был до приведения.",
+    ru="Похоже, что приведение типа принято за изменение самого тензора. Оно создаёт новый тензор и записывается, "
+    "как любая операция: лист с `requires_grad=True` — тот тензор, что был до приведения.",
 )
 def casting_keeps_a_leaf() -> dict[str, object]:
     return {"torch.rand(2, requires_grad=True).double()": (True, True)}
@@ -161,8 +161,8 @@ def casting_keeps_a_leaf() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `.to` always made a new tensor. With nothing to do it returns the very tensor it was called on.",
-    ru="Похоже, вы считаете, что `.to` всегда создаёт новый тензор. На самом деле, если делать нечего, он "
-    "возвращает тот самый тензор.",
+    ru="Похоже, вы считаете, что `.to` всегда создаёт новый тензор. На самом деле, если делать нечего, он возвращает "
+    "тот самый тензор, у которого вызван.",
 )
 def to_always_copies() -> dict[str, object]:
     return {'w.to("cpu")': (False, True)}
@@ -179,7 +179,7 @@ def views_are_leaves() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `detach()` kept the flag or the history. It leaves both behind and gives a constant.",
-    ru="Похоже, вы считаете, что `detach()` сохраняет флаг или историю. Он не переносит ни того, ни другого: "
+    ru="Похоже, вы считаете, что `detach()` сохраняет флаг или историю. На самом деле он отбрасывает и то и другое: "
     "получается константа.",
 )
 def detach_keeps_the_flag() -> dict[str, object]:
@@ -193,8 +193,8 @@ def detach_keeps_the_history() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if an operation under `no_grad()` was recorded. `w * 2` is a constant there, whatever `w` requires.",
-    ru="Похоже, вы считаете, что операции внутри `no_grad()` записываются. Там `w * 2` — константа, что бы ни "
-    "требовал `w`.",
+    ru="Похоже, вы считаете, что операции внутри `no_grad()` записываются. На самом деле `w * 2` там — константа, "
+    "каким бы ни был флаг у `w`.",
 )
 def no_grad_is_recorded() -> dict[str, object]:
     return {"w * 2 under no_grad": (False, True)}
@@ -212,8 +212,8 @@ def parameters_keep_history() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if everything computed from `w` requires grad. True and False have no gradient: a comparison, "
     "like `argmax`, gives a constant.",
-    ru="Похоже, вы считаете, что всё вычисленное из `w` требует градиента. У True и False градиента нет: сравнение, "
-    "как и `argmax`, даёт константу.",
+    ru="Похоже, вы считаете, что всё вычисленное из `w` требует градиента. На самом деле у True и False градиента "
+    "нет: сравнение, как и `argmax`, даёт константу.",
 )
 def comparisons_are_tracked() -> dict[str, object]:
     return {"w > 0.5": (False, True)}
@@ -221,7 +221,8 @@ def comparisons_are_tracked() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if `round` was expected to cut the graph. It stays in it; its derivative is zero.",
-    ru="Похоже, вы считаете, что `round` обрывает граф. Он остаётся в графе, а его производная равна нулю.",
+    ru="Похоже, вы считаете, что `round` обрывает граф. На самом деле он остаётся в графе, а его производная равна "
+    "нулю.",
 )
 def rounding_cuts() -> dict[str, object]:
     return {"w.round()": (True, False)}
@@ -229,7 +230,8 @@ def rounding_cuts() -> dict[str, object]:
 
 @predict_leaf.mistake(
     en="It looks as if every tensor was expected to have a `grad_fn`. A leaf has none: no operation made it.",
-    ru="Похоже, вы считаете, что `grad_fn` есть у каждого тензора. У листа его нет: ни одна операция его не создавала.",
+    ru="Похоже, вы считаете, что `grad_fn` есть у каждого тензора. На самом деле у листа его нет: лист не создан "
+    "операцией.",
 )
 def leaves_have_a_grad_fn() -> dict[str, object]:
     return {"w.grad_fn": "AccumulateGrad"}
@@ -238,8 +240,8 @@ def leaves_have_a_grad_fn() -> dict[str, object]:
 @predict_leaf.mistake(
     en="It looks as if `w * 0.01` had no `grad_fn`. It is the result of a recorded multiplication, and `grad_fn` "
     "points to it.",
-    ru="Похоже, вы считаете, что у `w * 0.01` нет `grad_fn`. Это результат записанного умножения, и `grad_fn` "
-    "указывает на него.",
+    ru="Похоже, вы считаете, что у `w * 0.01` нет `grad_fn`. На самом деле это результат записанного умножения, и "
+    "`grad_fn` указывает на него.",
 )
 def results_have_no_grad_fn() -> dict[str, object]:
     return {"(w * 0.01).grad_fn": None}
@@ -306,8 +308,8 @@ def early_holds_the_local() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `early.grad` held the derivative of `early` with respect to `x`. It is the other way round: the "
     "derivative of `loss` with respect to `early`.",
-    ru="Похоже, вы считаете, что в `early.grad` лежит производная `early` по `x`. Наоборот: там производная `loss` "
-    "по `early`.",
+    ru="Похоже, вы считаете, что в `early.grad` лежит производная `early` по `x`. На самом деле наоборот: там "
+    "производная `loss` по `early`.",
 )
 def early_holds_its_own() -> dict[str, object]:
     return {"early.grad": 3.0}
@@ -316,8 +318,8 @@ def early_holds_its_own() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if a non-leaf can never have a `.grad`. Its gradient is computed anyway, and `retain_grad()` before "
     "`backward()` keeps it.",
-    ru="Похоже, вы считаете, что у нелистового тензора `.grad` не бывает. Градиент всё равно вычисляется, и "
-    "`retain_grad()` до `backward()` его сохраняет.",
+    ru="Похоже, вы считаете, что у нелистового тензора `.grad` не бывает. На самом деле его градиент всё равно "
+    "вычисляется, а `retain_grad()`, если вызвать его до `backward()`, этот градиент сохраняет.",
 )
 def non_leaves_never_keep() -> dict[str, object]:
     return {"early.grad": None}
@@ -344,8 +346,8 @@ def views_have_gradients() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if nothing reached `v`, since only a part of it was used. The gradient lands at the place of that "
     "part, with zeros beside it.",
-    ru="Похоже, вы считаете, что до `v` ничего не дошло, раз использована только его часть. Градиент попадает на "
-    "место этой части, а рядом стоят нули.",
+    ru="Похоже, вы считаете, что до `v` ничего не дошло, раз использована только его часть. На самом деле градиент "
+    "попадает на место этой части, а на остальных местах стоят нули.",
 )
 def nothing_reaches_the_base() -> dict[str, object]:
     return {"v.grad": None}
@@ -353,7 +355,7 @@ def nothing_reaches_the_base() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if the gradient of a part was spread over the whole tensor. `v[1]` has no influence on `loss`: 0.",
-    ru="Похоже, что градиент части распространён на весь тензор. `v[1]` на `loss` не влияет: там 0.",
+    ru="Похоже, что градиент части приписан всему тензору. `v[1]` на `loss` не влияет: там 0.",
 )
 def parts_spread() -> dict[str, object]:
     return {"v.grad": [4.0, 4.0]}
@@ -362,8 +364,8 @@ def parts_spread() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `lost` were still a leaf. The name `lost` is bound to the product; the leaf that gets the "
     "gradient has no name left.",
-    ru="Похоже, вы считаете, что `lost` остался листом. Имя `lost` связано с произведением; лист, который получил "
-    "градиент, остался без имени.",
+    ru="Похоже, вы считаете, что `lost` остался листом. На самом деле имя `lost` связано с произведением; лист, "
+    "который получил градиент, остался без имени.",
 )
 def scaling_keeps_the_gradient() -> dict[str, object]:
     return {"lost.grad": 1.0}
@@ -380,8 +382,8 @@ def constants_get_zero() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if every input of the loss got a gradient. A constant gets none, although the loss depends on it.",
-    ru="Похоже, вы считаете, что градиент получают все входы функции потерь. Константа его не получает, хотя "
-    "функция потерь от неё зависит.",
+    ru="Похоже, вы считаете, что градиент получают все входы функции потерь. На самом деле константа его не "
+    "получает, хотя функция потерь от неё зависит.",
 )
 def constants_get_gradients() -> dict[str, object]:
     return {"k.grad": 22.0}
@@ -399,8 +401,8 @@ def chain_stops_early() -> dict[str, object]:
 @predict_grad.mistake(
     en="It looks as if `loss` kept the gradient it begins with. That one is there, and it is 1, but `loss` is no leaf "
     "and did not ask to keep it.",
-    ru="Похоже, вы считаете, что `loss` сохраняет градиент, с которого всё начинается. Этот градиент есть и равен "
-    "1, но `loss` — не лист и сохранить его не просил.",
+    ru="Похоже, вы считаете, что `loss` сохраняет градиент, с которого всё начинается. На самом деле этот градиент "
+    "вычисляется и равен 1, но `loss` — не лист, а сохранить его градиент никто не просил.",
 )
 def loss_keeps_one() -> dict[str, object]:
     return {"loss.grad": 1.0}
@@ -408,7 +410,8 @@ def loss_keeps_one() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if an optimizer took any tensor that requires grad. It takes leaves only.",
-    ru="Похоже, вы считаете, что оптимизатор берёт любой тензор, который требует градиента. Он берёт только листья.",
+    ru="Похоже, вы считаете, что оптимизатор принимает любой тензор, который требует градиента. На самом деле он "
+    "принимает только листья.",
 )
 def optimizers_take_anything() -> dict[str, object]:
     return {"SGD([lost], lr=0.1)": "accepted"}
@@ -416,7 +419,8 @@ def optimizers_take_anything() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if `backward()` on a constant did nothing. There is no graph to walk, and torch says so.",
-    ru="Похоже, вы считаете, что `backward()` для константы ничего не делает. Графа нет, и torch сообщает об ошибке.",
+    ru="Похоже, вы считаете, что `backward()` у константы ничего не делает. На самом деле идти не по чему, графа "
+    "нет, и torch сообщает об ошибке.",
 )
 def constants_go_backward() -> dict[str, object]:
     return {"k.backward()": "accepted"}
@@ -429,8 +433,8 @@ def none_in_quotes() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if `.grad` were kept for every tensor. Unless asked, only leaves that require grad keep it.",
-    ru="Похоже, вы считаете, что `.grad` сохраняется у каждого тензора. Без просьбы он сохраняется только у листьев, которые "
-    "требуют градиента.",
+    ru="Похоже, вы считаете, что `.grad` сохраняется у каждого тензора. На самом деле, если не попросить, он "
+    "сохраняется только у листьев, которые требуют градиента.",
 )
 def everybody_keeps_one() -> dict[str, object]:
     return {"part.grad": 4.0, "lost.grad": 1.0, "late.grad": 22.0, "loss.grad": 1.0}
@@ -438,8 +442,8 @@ def everybody_keeps_one() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if `lost` held the gradient of the leaf before it. That leaf has it, and no name.",
-    ru="Похоже, вы считаете, что в `lost` лежит градиент листа, который стоит перед ним. Он лежит в самом листе, а имени у "
-    "листа нет.",
+    ru="Похоже, вы считаете, что в `lost` лежит градиент листа, который стоит перед ним. На самом деле этот градиент "
+    "лежит в самом листе, а имени у листа нет.",
 )
 def lost_holds_the_leafs() -> dict[str, object]:
     return {"lost.grad": 0.01}
@@ -447,8 +451,8 @@ def lost_holds_the_leafs() -> dict[str, object]:
 
 @predict_grad.mistake(
     en="It looks as if `v.grad` was one number. A gradient has the shape of its tensor: one entry for each of `v`.",
-    ru="Похоже, вы считаете, что `v.grad` — одно число. У градиента та же форма, что у тензора: по элементу на каждый "
-    "элемент `v`.",
+    ru="Похоже, вы считаете, что `v.grad` — одно число. На самом деле у градиента та же форма, что у тензора: по "
+    "элементу на каждый элемент `v`.",
 )
 def gradient_of_the_part() -> dict[str, object]:
     return {"v.grad": 4.0}
@@ -473,7 +477,7 @@ def gradient_of_the_part() -> dict[str, object]:
             "made",
             1,
             en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked for.",
-            ru="Это `values`, умноженный на 0.01: с формой `values`, с заданными dtype и устройством.",
+            ru="Это `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
         ),
         aspect(
             "input",
@@ -485,7 +489,8 @@ def gradient_of_the_part() -> dict[str, object]:
     hints=[
         Text(
             "Keep the result in a variable and print its `grad_fn`. Which line made it, and where is the leaf?",
-            "Сохраните результат в переменной и напечатайте её `grad_fn`. Какая строка его создала и где остался лист?",
+            "Сохраните результат в переменной и напечатайте её `grad_fn`. Какая строка создала этот тензор и где "
+            "остался лист?",
         ),
         Text(
             "Everything after `requires_grad_()` is recorded. So what has to come first?",
@@ -524,8 +529,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 @trainable_weight.mistake(
     en="It looks as if what comes back is still a result: the leaf is made first, and the product or the cast comes after "
     "it. A later `requires_grad_()` changes nothing about a result.",
-    ru="Похоже, что возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа идёт "
-    "после него. Вызванный потом `requires_grad_()` в результате ничего не меняет.",
+    ru="Похоже, что возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа "
+    "идёт после него. Если потом вызвать `requires_grad_()`, результат листом не станет.",
 )
 def asks_a_result(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).requires_grad_()
@@ -566,7 +571,7 @@ def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 @trainable_weight.mistake(
     en="It looks as if `values` itself was made to require grad. The leaf is then the caller's tensor, and what comes back "
     "is a result.",
-    ru="Похоже, что требовать градиента заставили сам `values`. Тогда лист — тензор вызывающего кода, а возвращается "
+    ru="Похоже, что требовать градиента стал сам `values`. Тогда лист — тензор вызывающего кода, а возвращается "
     "результат операции.",
 )
 def tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
@@ -618,7 +623,8 @@ def ignores_the_device(values: Tensor, dtype: torch.dtype, device: str) -> Tenso
 @trainable_weight.mistake(
     en="It looks as if `values` was told to require grad, too. The weight is right, but the caller's tensor is no longer a "
     "constant.",
-    ru="Похоже, что требовать градиента заставили и сам `values`. Вес верен, но тензор вызывающего кода больше не константа.",
+    ru="Похоже, что требовать градиента стал и сам `values`. Вес верен, но тензор вызывающего кода больше не "
+    "константа.",
 )
 def tracks_the_caller(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.requires_grad_().detach() * 0.01).to(device=device, dtype=dtype).requires_grad_()
@@ -643,8 +649,8 @@ def scales_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 @trainable_weight.mistake(
     en="It looks as if the weight gets its numbers, dtype and device through `.data`. Torch refuses that between kinds of "
     "devices as different as `cpu` and `meta`. Make the leaf where it is to live.",
-    ru="Похоже, что вес получает числа, dtype и устройство через `.data`. Между такими разными устройствами, как `cpu` и "
-    "`meta`, torch это запрещает. Создавайте лист сразу там, где он будет жить.",
+    ru="Похоже, что вес получает числа, dtype и устройство через `.data`. Между такими разными устройствами, как "
+    "`cpu` и `meta`, torch это запрещает. Создавайте лист сразу на том устройстве, где он нужен.",
 )
 def assigns_its_data(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     weight = values.clone().requires_grad_()
@@ -724,7 +730,7 @@ HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pr
             "backward_runs",
             1,
             en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
-            ru="Вызов `backward` или `torch.autograd.grad` не больше чем один, сколько бы ни было слоёв.",
+            ru="Сделано не больше одного вызова `backward` или `torch.autograd.grad`, сколько бы ни было слоёв.",
         ),
         aspect(
             "kept",
@@ -736,13 +742,14 @@ HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pr
     hints=[
         Text(
             "These gradients are computed in every backward pass. What throws them away, and when must you speak up?",
-            "Эти градиенты вычисляются при любом обратном проходе. Кто их выбрасывает и когда нужно об этом попросить?",
+            "Эти градиенты вычисляются при любом обратном проходе. Почему они пропадают и когда нужно попросить их "
+            "сохранить?",
         ),
         Text(
             "Run the layers one by one and keep the outputs. Two calls take the tensors whose gradient you want and "
             "touch nothing else.",
-            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают тензоры, чей градиент "
-            "нужен, и которые не трогают остальные.",
+            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают нужные тензоры; "
+            "градиентов остальных они не меняют.",
         ),
         Text(
             "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
@@ -795,8 +802,8 @@ def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tenso
 @hidden_gradients.mistake(
     en="It looks as if `retain_grad()` comes after `backward()`. It asks the next backward pass; this one has already "
     "thrown the gradients away.",
-    ru="Похоже, что `retain_grad()` вызывается после `backward()`. Он просит следующий обратный проход; этот градиенты "
-    "уже выбросил.",
+    ru="Похоже, что `retain_grad()` вызывается после `backward()`. Он относится к следующему обратному проходу, а "
+    "этот свои градиенты уже выбросил.",
 )
 def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = forward(model, x)
@@ -809,8 +816,8 @@ def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
 @hidden_gradients.mistake(
     en="It looks as if each gradient is that of the next layer's output, not of the loss: local derivatives, before the "
     "chain rule has joined them.",
-    ru="Похоже, что каждый градиент взят от выхода следующего слоя, а не от функции потерь: это локальные производные, "
-    "ещё не соединённые цепным правилом.",
+    ru="Похоже, что каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные "
+    "производные: цепное правило их ещё не перемножило.",
 )
 def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = forward(model, x)
@@ -862,7 +869,7 @@ def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 @hidden_gradients.mistake(
     en="It looks as if these are the gradients of the weights. Asked for are those of the outputs that run through the "
     "network.",
-    ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые проходят через сеть.",
+    ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые слои передают дальше по сети.",
 )
 def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     return list(torch.autograd.grad(forward(model, x)[-1], list(model.parameters())))
@@ -870,8 +877,8 @@ def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 @hidden_gradients.mistake(
     en="It looks as if the loss was not asked to keep its own gradient. It is an output like the others: 1, not None.",
-    ru="Похоже, что само значение функции потерь свой градиент не сохранило. Это такой же выход, как другие: там 1, а не "
-    "None.",
+    ru="Похоже, что градиент самого значения функции потерь не сохранён. Это такой же выход, как остальные, и его "
+    "градиент — 1, а не None.",
 )
 def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     outputs = forward(model, x)
@@ -915,7 +922,7 @@ def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | 
 @hidden_gradients.mistake(
     en="It looks as if the gradients of the weights are cleared at the end. What was there before is gone, and somebody "
     "may still need it.",
-    ru="Похоже, что в конце градиенты весов обнуляются. То, что лежало там раньше, пропало, а оно могло быть ещё нужно.",
+    ru="Похоже, что в конце градиенты весов обнуляются. Прежние градиенты пропали, а они ещё могли понадобиться.",
 )
 def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
     gradients = adds_to_the_weights(model, x)
@@ -1014,7 +1021,8 @@ def remade(weights: list[Tensor]) -> list[Tensor]:
         ),
         Text(
             "An in-place operation changes the tensor itself. In grad mode a leaf refuses it; where does it not?",
-            "Операция с изменением на месте меняет сам тензор. При включённом отслеживании лист её не допускает; а где допускает?",
+            "Операция с изменением на месте меняет сам тензор. При включённом отслеживании для листа она запрещена; "
+            "а когда разрешена?",
         ),
         Text(
             "with torch.no_grad():\n    for w in weights:\n        if w.grad is not None:\n            ...",
@@ -1063,8 +1071,8 @@ def stepped(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
 @update.mistake(
     en="It looks as if only `.grad` has changed. Either it was cleared before the step could use it, or the step made new "
     "tensors and bound a name to them; those in the list are others.",
-    ru="Похоже, что изменился только `.grad`. Либо он обнулён до того, как шаг его использовал, либо шаг создал новые "
-    "тензоры и связал с ними имя; в списке стоят другие.",
+    ru="Похоже, что изменился только `.grad`. Либо он обнулён до того, как шаг его использовал, либо шаг создал "
+    "новые тензоры и связал с ними имя, а в списке остались прежние.",
 )
 def only_clears(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
@@ -1086,7 +1094,7 @@ def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if `.grad` is set to None before the step, which then has nothing to use.",
-    ru="Похоже, что `.grad` становится None ещё до шага, и шагу нечего использовать.",
+    ru="Похоже, что `.grad` становится None ещё до шага, и градиента для шага не остаётся.",
 )
 def drops_them_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1097,7 +1105,7 @@ def drops_them_first(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if the loop ends at the first weight without a gradient. Those after it wait for their step, too.",
-    ru="Похоже, что цикл кончается на первом весе без градиента. Те, что стоят после него, тоже ждут шага.",
+    ru="Похоже, что цикл кончается на первом весе без градиента. Весам после него тоже нужен шаг.",
 )
 def stops_at_the_first_gap(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1121,7 +1129,7 @@ def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if the learning rate is 0.1 whatever `lr` says.",
-    ru="Похоже, что скорость обучения всегда 0.1, что бы ни стояло в `lr`.",
+    ru="Похоже, что скорость обучения всегда 0.1, чему бы ни был равен `lr`.",
 )
 def writes_the_rate(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1132,7 +1140,7 @@ def writes_the_rate(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if each weight was stepped twice.",
-    ru="Похоже, что каждый вес сделал шаг дважды.",
+    ru="Похоже, что для каждого веса шаг сделан дважды.",
 )
 def steps_twice(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1144,7 +1152,7 @@ def steps_twice(weights: list[Tensor], lr: float) -> None:
 @update.mistake(
     en="It looks as if new tensors were put into the list. Whoever holds the weights, a model or an optimizer, still "
     "holds the old ones.",
-    ru="Похоже, что в список положены новые тензоры. Модель и оптимизатор по-прежнему держат старые.",
+    ru="Похоже, что в список положены новые тензоры. Модель и оптимизатор по-прежнему хранят старые.",
 )
 def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
     for place, w, gradient in stepped(weights):
@@ -1165,7 +1173,8 @@ def replaces_with_constants(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if the new weights are returned. Nobody takes them: the tensors in the list are what a model holds.",
-    ru="Похоже, что новые веса возвращаются. Их никто не возьмёт: модель держит именно те тензоры, что стоят в списке.",
+    ru="Похоже, что функция возвращает новые веса. Их никто не возьмёт: модель хранит именно те тензоры, что стоят в "
+    "списке.",
 )
 def returns_new_weights(weights: list[Tensor], lr: float) -> list[Tensor]:
     return [w if w.grad is None else w - lr * w.grad for w in weights]
@@ -1184,8 +1193,8 @@ def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if every weight was expected to have a gradient. One that no loss used has None in `.grad`.",
-    ru="Похоже, что градиент ожидался у каждого веса. У того, от которого функция потерь не зависела, в `.grad` лежит "
-    "None.",
+    ru="Похоже, вы считаете, что градиент есть у каждого веса. На самом деле у веса, от которого функция потерь не "
+    "зависела, в `.grad` лежит None.",
 )
 def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1195,7 +1204,7 @@ def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if the gradients are cleared before the step, which then has nothing to use.",
-    ru="Похоже, что градиенты обнуляются до шага, и шагу нечего использовать.",
+    ru="Похоже, что градиенты обнуляются до шага, и для шага ничего не остаётся.",
 )
 def clears_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1217,7 +1226,7 @@ def ascends(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if `requires_grad` was switched off for the step and not on again.",
-    ru="Похоже, что `requires_grad` на время шага выключен и больше не включён.",
+    ru="Похоже, что `requires_grad` выключен на время шага, а потом не включён снова.",
 )
 def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in stepped(weights):
@@ -1228,7 +1237,7 @@ def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
 
 @update.mistake(
     en="It looks as if the gradients stay in `.grad`. The next `backward()` adds to them.",
-    ru="Похоже, что градиенты остались в `.grad`. Следующий `backward()` прибавит к ним.",
+    ru="Похоже, что градиенты остались в `.grad`. Следующий `backward()` прибавит к ним новые.",
 )
 def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
@@ -1280,7 +1289,7 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
             "noticed",
             1,
             en="With `noticed=True`, a backward pass that needs the old `h` is refused with a RuntimeError.",
-            ru="При `noticed=True` обратный проход, которому нужен прежний `h`, прерывается с RuntimeError.",
+            ru="При `noticed=True` обратный проход, которому нужен прежний `h`, прерывается ошибкой RuntimeError.",
         ),
         aspect(
             "unnoticed",
@@ -1294,7 +1303,7 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
     hints=[
         Text(
             "Autograd compares version numbers, not values. Which ways of writing leave the number as it is?",
-            "Autograd сравнивает номера версий, а не значения. При каком способе изменения номер остаётся прежним?",
+            "Autograd сравнивает номера версий, а не значения. При каких способах записи номер остаётся прежним?",
         ),
         Text(
             "Try each way on a small tensor and print `_version`: `no_grad()`, `detach()`, `.data`.",
@@ -1395,8 +1404,8 @@ def shares_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
 @overwrite.mistake(
     en="It looks as if `h.data` was given a new tensor. `h` shows the new numbers, but where the graph kept the old memory, "
     "as `exp` does with its result, it still holds the old ones.",
-    ru="Похоже, что в `h.data` положен новый тензор. `h` показывает новые числа, но там, где граф сохранил прежнюю память, "
-    "как `exp` сохраняет свой результат, лежат старые.",
+    ru="Похоже, что в `h.data` положен новый тензор. `h` показывает новые числа, но граф мог сохранить прежнюю "
+    "память (так `exp` сохраняет свой результат), и в ней лежат старые.",
 )
 def assigns_new_memory(h: Tensor, values: Tensor, noticed: bool) -> None:
     if noticed:
@@ -1471,8 +1480,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 @snapshot.mistake(
     en="It looks as if the snapshot still shares its memory with `x`. `.data`, `numpy()` and `Variable`, like `detach()`, "
     "give a second name for the same numbers; `.contiguous()`, `.cpu()` and `.to(...)` copy only when they have to.",
-    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают второе "
-    "имя тех же чисел; `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
+    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают "
+    "второе имя той же памяти; `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
 )
 def takes_data(x: Tensor) -> Tensor:
     return x.data
@@ -1502,8 +1511,8 @@ def moves_x(x: Tensor) -> Tensor:
 @snapshot.mistake(
     en="It looks as if `x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; "
     "only the snapshot should be a constant.",
-    ru="Похоже, что от истории отрезан сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; константой "
-    "должен быть только снимок.",
+    ru="Похоже, что от графа отсоединён сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; "
+    "константой должен быть только снимок.",
 )
 def cuts_x_off(x: Tensor) -> Tensor:
     return x.detach_().clone()
@@ -1538,8 +1547,8 @@ def copies_deeply(x: Tensor) -> Tensor:
 @snapshot.mistake(
     en="It looks as if the snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes "
     "float32 of its numbers.",
-    ru="Похоже, что снимок всегда float32, каким бы ни был `x`. Например, список Python теряет dtype: torch делает из его "
-    "чисел float32.",
+    ru="Похоже, что снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: из его "
+    "чисел torch делает float32.",
 )
 def goes_through_a_list(x: Tensor) -> Tensor:
     return torch.tensor(x.tolist(), dtype=torch.float32)
@@ -1565,8 +1574,8 @@ def goes_through_a_list(x: Tensor) -> Tensor:
         Text(
             "NumPy's default is float64, and the bridge keeps the dtype. `numpy()` asks one question only: would the "
             "array hide a history that is being recorded?",
-            "В NumPy по умолчанию float64, и dtype сохраняется. `numpy()` проверяет одно: не скроет ли массив "
-            "историю, которая сейчас записывается?",
+            "В NumPy по умолчанию float64, и при преобразовании dtype сохраняется. `numpy()` проверяет одно: не "
+            "пройдут ли действия с массивом мимо графа, который сейчас записывается?",
         ),
     ],
 )
@@ -1576,8 +1585,8 @@ def predict_bridge(answer: Any, case: Case) -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `from_numpy` made float32. It keeps the array's dtype, and NumPy's default is float64.",
-    ru="Похоже, вы считаете, что `from_numpy` даёт float32. Он сохраняет dtype массива, а в NumPy по умолчанию "
-    "float64.",
+    ru="Похоже, вы считаете, что `from_numpy` даёт float32. На самом деле он сохраняет dtype массива, а в NumPy по "
+    "умолчанию float64.",
 )
 def bridge_makes_float32() -> dict[str, object]:
     return {"torch.from_numpy(array).dtype": "torch.float32"}
@@ -1601,7 +1610,8 @@ def torch_tensor_shares() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `numpy()` gave a copy. An edit of the array is an edit of the tensor.",
-    ru="Похоже, вы считаете, что `numpy()` даёт копию. На самом деле изменение массива — это изменение тензора.",
+    ru="Похоже, вы считаете, что `numpy()` даёт копию. На самом деле память общая: меняется массив — меняется и "
+    "тензор.",
 )
 def to_numpy_copies() -> dict[str, object]:
     return {"c[0] after c.numpy()[0] = 7": 1.0}
@@ -1609,8 +1619,8 @@ def to_numpy_copies() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if every conversion needs `detach()`. A constant has no history to hide.",
-    ru="Похоже, вы считаете, что `detach()` нужен при любом преобразовании. У константы нет истории, которую можно "
-    "скрыть.",
+    ru="Похоже, вы считаете, что `detach()` нужен при любом преобразовании. На самом деле константе он не нужен: у "
+    "неё нет истории.",
 )
 def numpy_always_needs_detach() -> dict[str, object]:
     return {"c[0] after c.numpy()[0] = 7": "RuntimeError"}
@@ -1619,8 +1629,8 @@ def numpy_always_needs_detach() -> dict[str, object]:
 @predict_bridge.mistake(
     en="It looks as if a tensor that requires grad converts silently. Torch refuses: the array would leave the graph "
     "without a word.",
-    ru="Похоже, вы считаете, что тензор, который требует градиента, преобразуется без возражений. Torch это "
-    "запрещает: действия с массивом молча не попали бы в граф.",
+    ru="Похоже, вы считаете, что тензор, который требует градиента, преобразуется без возражений. На самом деле "
+    "torch это запрещает: действия с массивом незаметно прошли бы мимо графа.",
 )
 def tracked_converts() -> dict[str, object]:
     return {"w.numpy()": "accepted"}
@@ -1629,8 +1639,8 @@ def tracked_converts() -> dict[str, object]:
 @predict_bridge.mistake(
     en="It looks as if `no_grad()` made no difference to `numpy()`. Inside it nothing is recorded, so there is nothing "
     "to refuse.",
-    ru="Похоже, вы считаете, что `no_grad()` для `numpy()` ничего не меняет. Внутри него ничего не записывается, и "
-    "запрещать нечего.",
+    ru="Похоже, вы считаете, что `no_grad()` для `numpy()` ничего не меняет. На самом деле внутри него ничего не "
+    "записывается, и запрещать нечего.",
 )
 def no_grad_is_refused() -> dict[str, object]:
     return {"w.numpy() under no_grad": "RuntimeError"}
@@ -1638,7 +1648,8 @@ def no_grad_is_refused() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if `tolist()` needed `detach()`. It copies the numbers out and is allowed.",
-    ru="Похоже, вы считаете, что для `tolist()` нужен `detach()`. Он копирует числа в список Python, и это разрешено.",
+    ru="Похоже, вы считаете, что для `tolist()` нужен `detach()`. На самом деле этот метод копирует числа в список "
+    "Python, и это разрешено.",
 )
 def tolist_is_refused() -> dict[str, object]:
     return {"w.tolist()": "RuntimeError"}
@@ -1654,8 +1665,8 @@ def detach_copied() -> dict[str, object]:
 
 @predict_bridge.mistake(
     en="It looks as if an edit through NumPy was counted. The version counter belongs to torch; NumPy writes past it.",
-    ru="Похоже, вы считаете, что изменение через NumPy учтено счётчиком. Счётчик версий ведёт torch; NumPy пишет "
-    "мимо него.",
+    ru="Похоже, вы считаете, что изменение через NumPy учтено счётчиком. На самом деле счётчик версий ведёт torch, а "
+    "NumPy пишет мимо него.",
 )
 def numpy_is_counted() -> dict[str, object]:
     return {"w._version": 1}
@@ -1781,8 +1792,8 @@ def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 @sum_gradients.mistake(
     en="It looks as if NaN is replaced before the sum. NaN is only what torch writes there when asked to; otherwise fresh "
     "memory may hold any numbers.",
-    ru="Похоже, что перед суммированием заменяется NaN. NaN там лишь тогда, когда об этом попросили torch; обычно в новой "
-    "памяти могут лежать любые числа.",
+    ru="Похоже, что перед суммированием заменяется NaN. NaN лежит там, только если об этом попросить torch; обычно в "
+    "новой памяти могут быть любые числа.",
 )
 def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return added_up(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
@@ -1807,7 +1818,7 @@ def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 @sum_gradients.mistake(
     en="It looks as if the shape became the data. `torch.tensor` makes a tensor of the numbers you hand it; a size goes "
     "to `torch.zeros`.",
-    ru="Похоже, что форма стала данными. `torch.tensor` делает тензор из переданных чисел; размер передают в "
+    ru="Похоже, что форма передана как данные. `torch.tensor` делает тензор из переданных чисел; размер передают в "
     "`torch.zeros`.",
 )
 def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -1905,7 +1916,7 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
 
 @sum_gradients.mistake(
     en="It looks as if the sum starts as another name for `w`: it is added to the weight itself.",
-    ru="Похоже, что сумма начинается как второе имя `w`: прибавляется к самому весу.",
+    ru="Похоже, что сумма с самого начала — второе имя `w`: градиенты прибавляются к самому весу.",
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return added_up(w.detach().zero_(), losses, w)
@@ -1983,8 +1994,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 @two_layer_loss.mistake(
     en="It looks as if the graph is still cut before `h`. `.data`, `detach()`, `no_grad()` and `Variable`, around a weight or "
     "around a result, hand on the numbers without their history.",
-    ru="Похоже, что граф по-прежнему обрывается перед `h`. `.data`, `detach()`, `no_grad()` и `Variable`, вокруг веса или "
-    "вокруг результата, передают числа без истории.",
+    ru="Похоже, что граф по-прежнему обрывается перед `h`. После `.data`, `detach()`, `no_grad()` и `Variable`, всё "
+    "равно над весом или над результатом, числа идут дальше без истории.",
 )
 def cuts_in_another_way(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh().detach() @ u).square().mean()
@@ -2022,8 +2033,8 @@ def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 @two_layer_loss.mistake(
     en="It looks as if `backward()` is called inside the function. That is the caller's part: the caller's own pass "
     "would find the graph freed, or add the gradient once more.",
-    ru="Похоже, что `backward()` вызван внутри функции. Его вызовут снаружи: тот проход застанет граф освобождённым "
-    "или прибавит градиент ещё раз.",
+    ru="Похоже, что `backward()` вызван внутри функции. Его вызовут снаружи, и тот проход застанет граф уже "
+    "освобождённым или прибавит градиент ещё раз.",
 )
 def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     loss = ((x @ w).tanh() @ u).square().mean()
@@ -2044,7 +2055,7 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
             "leaf",
             0,
             en="What comes back is a pair `(t, loss)`, and `t` is a leaf that requires grad, before and after.",
-            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента, до и после.",
+            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
         ),
         aspect(
             "backward",
@@ -2056,7 +2067,7 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
             "steady",
             0,
             en="`loss(t)` is the same each time, as long as the numbers of `t` are the same.",
-            ru="`loss(t)` каждый раз одно и то же, пока числа в `t` те же.",
+            ru="Пока числа в `t` те же, `loss(t)` не меняется от вызова к вызову.",
             after=("leaf", "backward"),
         ),
         aspect(
@@ -2077,7 +2088,7 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     hints=[
         Text(
             "The numbers of `t` must reach the loss. On which ways do numbers travel without their history?",
-            "Числа из `t` должны дойти до функции потерь. Какими путями числа идут без истории?",
+            "Числа из `t` должны дойти до функции потерь. Какими путями числа проходят без истории?",
         ),
         Text(
             "And `backward()` needs some graph to walk: give it a second leaf.",
@@ -2145,8 +2156,8 @@ def a_weight() -> Tensor:
 @leaf_without_gradient.mistake(
     en="It looks as if the loss stays the same when 1 is added to every entry of `t`. It does not use the numbers, or only "
     "what the addition leaves alone, such as the place of the largest.",
-    ru="Похоже, что функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Она не использует этих чисел или "
-    "использует лишь то, чего сложение не меняет, например место наибольшего.",
+    ru="Похоже, что функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Она не использует этих "
+    "чисел или использует лишь то, чего сложение не меняет, например место наибольшего элемента.",
 )
 def never_uses_it() -> Counterexample:
     other = a_weight()
@@ -2194,7 +2205,7 @@ def takes_a_constant() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="It looks as if `t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
-    ru="Похоже, что `t` — результат операции, а не лист. Что такой тензор не получает `.grad`, — правило, а не "
+    ru="Похоже, что `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
     "исключение.",
 )
 def takes_a_result() -> Counterexample:
