@@ -35,7 +35,7 @@ EXPLANATIONS = (
         "The tensor to be differentiated has no graph behind it: nothing it was computed from requires grad, or the "
         "graph was cut by `detach()`, `no_grad()`, `.item()` or `torch.tensor(...)`.",
         "У тензора, который дифференцируют, нет графа: либо ни один из исходных тензоров не требует градиента, либо "
-        "граф оборван: `detach()`, `no_grad()`, `.item()` или `torch.tensor(...)`.",
+        "граф оборван вызовом `detach()`, `no_grad()`, `.item()` или `torch.tensor(...)`.",
     ),
     _means(
         r"One of the differentiated Tensors does not require grad",
@@ -124,7 +124,7 @@ EXPLANATIONS = (
         "Anomaly detection has found the node whose derivative is NaN: often a square root, a logarithm or a "
         "division at 0. A `where` behind it does not help, the value going in must be mended.",
         "Режим обнаружения аномалий нашёл узел, производная которого равна NaN: часто это корень, логарифм или "
-        "деление в точке 0. `where` после него не поможет, исправлять нужно значение на входе.",
+        "деление на 0. `where` после него не поможет, исправлять нужно значение на входе.",
     ),
     _means(
         r"'(float|int)' object has no attribute 'backward'",
@@ -172,7 +172,7 @@ EXPLANATIONS = (
         "03_gradient_accumulation",
         "The scaler found no gradient to step with: `scaler.scale(loss).backward()` has to come before "
         "`scaler.step(optimizer)`.",
-        "Масштабировщик не нашёл ни одного градиента: до `scaler.step(optimizer)` нужно выполнить "
+        "Объект `scaler` не нашёл ни одного градиента: до `scaler.step(optimizer)` нужно выполнить "
         "`scaler.scale(loss).backward()`.",
     ),
     _means(
@@ -195,9 +195,9 @@ EXPLANATIONS = (
     _means(
         r"grad can be implicitly created only for (real )?scalar outputs",
         "04_jacobian_products",
-        "From a result with several entries `backward()` needs a vector v, one weight for each entry: reduce the"
+        "From a result with several entries `backward()` needs a vector v, one factor for each entry: reduce the"
         " result to one number (`sum()`, `mean()`), or give `backward(v)` a v of the result's shape.",
-        "Если в результате несколько элементов, `backward()` нужен вектор v, по весу на каждый элемент: сведите "
+        "Если в результате несколько элементов, `backward()` нужен вектор v, по коэффициенту на каждый элемент: сведите "
         "результат к одному числу (`sum()`, `mean()`) или передайте `backward(v)`, где у v форма результата.",
     ),
     _means(
@@ -228,7 +228,7 @@ EXPLANATIONS = (
         "`vmap` runs the function for all samples at once, so no single value is there to look at: no `.item()` and"
         " no `if` on a tensor. `torch.where` can choose.",
         "`vmap` выполняет функцию сразу для всех примеров, и отдельного значения в ней нет: ни `.item()`, ни `if` "
-        "по тензору не сработают. Выбирать умеет `torch.where`.",
+        "по тензору не сработают. Для выбора есть `torch.where`.",
     ),
     _means(
         r"Tensor\.requires_grad_\(\).*inside of a function being transformed",
@@ -267,7 +267,7 @@ EXPLANATIONS = (
         "You write into a part of a leaf that requires grad (`w[0] = ...`). Do it under `torch.no_grad()` when it "
         "is an update, or on a `clone()` when it belongs to the computation.",
         "Вы записываете в часть листового тензора, который требует градиента (`w[0] = ...`). Если это обновление, "
-        "сделайте его под `torch.no_grad()`, а если часть вычисления — над `clone()`.",
+        "сделайте его внутри `torch.no_grad()`, а если часть вычисления — над `clone()`.",
     ),
     _means(
         r"a leaf Variable that requires grad is being used in an in-place operation",
@@ -275,7 +275,7 @@ EXPLANATIONS = (
         "A leaf that requires grad cannot be changed in place while tracking is on. Update it under "
         "`torch.no_grad()`. Inside a computation use an operation that makes a new tensor: `v = w + 1`.",
         "Листовой тензор, который требует градиента, нельзя изменять на месте, пока включено отслеживание. "
-        "Обновляйте его под `torch.no_grad()`. Внутри вычисления нужна операция, которая создаёт новый тензор: "
+        "Обновляйте его внутри `torch.no_grad()`. Внутри вычисления нужна операция, которая создаёт новый тензор: "
         "`v = w + 1`.",
     ),
     _means(
@@ -300,7 +300,7 @@ EXPLANATIONS = (
         "05_grad_modes_and_in_place",
         "The view was taken under `no_grad()` and changed outside of it, so torch cannot tell whether to track it. "
         "Do both inside, or both outside.",
-        "Представление создано под `no_grad()`, а изменено вне его, и torch не может решить, отслеживать ли "
+        "Представление создано внутри `no_grad()`, а изменено вне его, и torch не может решить, отслеживать ли "
         "изменение. Делайте и то и другое внутри либо и то и другое снаружи.",
     ),
     _means(
@@ -310,7 +310,7 @@ EXPLANATIONS = (
         "05_grad_modes_and_in_place",
         "A tensor made under `inference_mode()` can never take part in a tracked computation. `clone()` it outside,"
         " or use `no_grad()` instead.",
-        "Тензор, созданный под `inference_mode()`, не может участвовать в отслеживаемом вычислении. Сделайте "
+        "Тензор, созданный внутри `inference_mode()`, не может участвовать в отслеживаемом вычислении. Сделайте "
         "снаружи `clone()` или возьмите `no_grad()`.",
     ),
     _means(
@@ -325,7 +325,7 @@ EXPLANATIONS = (
         r"functions with out=\.\.\. arguments don't support automatic differentiation",
         "05_grad_modes_and_in_place",
         "`out=` writes over a tensor, and autograd cannot record that. Leave `out=` out, or work under `no_grad()`.",
-        "`out=` перезаписывает тензор, и autograd этого не записывает. Уберите `out=` или работайте под `no_grad()`.",
+        "`out=` перезаписывает тензор, и autograd не может этого учесть. Уберите `out=` или работайте внутри `no_grad()`.",
     ),
     # -- 06: saved tensors --------------------------------------------------------------------------------------
     _means(
@@ -354,7 +354,7 @@ EXPLANATIONS = (
         "06_saved_tensors",
         "Under `checkpoint` the function runs a second time, and this time it did something else. It may depend "
         "only on its arguments: no counters, no changing globals.",
-        "Под `checkpoint` функция выполняется второй раз, и во второй раз она сделала не то же самое. Она может "
+        "Внутри `checkpoint` функция выполняется второй раз, и во второй раз она сделала не то же самое. Она может "
         "зависеть только от аргументов: никаких счётчиков и изменяемых глобальных переменных.",
     ),
     # -- 07: functions of one's own -----------------------------------------------------------------------------

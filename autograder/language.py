@@ -57,8 +57,8 @@ MESSAGES: dict[str, Text] = {
     "card.returned": Text("Came back", "Получено"),
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
-    "card.counted": Text("Counted", "Насчитано"),
-    "card.waiting": Text("checked once the lines above are right", "проверяется, когда верны строки выше"),
+    "card.counted": Text("Counted", "Подсчёт"),
+    "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
     "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),
@@ -83,7 +83,7 @@ MESSAGES: dict[str, Text] = {
     "raised.returned": Text(
         "What came back cannot be used as the exercise asks; is `return` missing, or is it another kind of object? "
         "({type}: {message})",
-        "Ответ вернул не то, о чём просит упражнение; не забыт ли `return`, тот ли это объект? ({type}: {message})",
+        "Ответ вернул не то, что нужно в упражнении. Не забыт ли `return`? Тот ли это объект? ({type}: {message})",
     ),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
@@ -121,8 +121,8 @@ MESSAGES: dict[str, Text] = {
     "fault.probe": Text(
         "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
         "your instructor is told. You can help by reporting it.",
-        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Работу посмотрит преподаватель. "
-        "Сообщите нам об этом, пожалуйста.",
+        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Сам по себе он вам ничего не стоит: работу "
+        "посмотрит преподаватель. Сообщите нам об этом, пожалуйста.",
     ),
     "switch.on": Text("on", "включено"),
     "switch.off": Text("off", "выключено"),
@@ -138,51 +138,51 @@ MESSAGES: dict[str, Text] = {
     ),
     "note.unusual.grad_mode": Text(
         "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
-        "В этой тетради отслеживание вычислений в состоянии «{value}» (`torch.set_grad_enabled`). Проверка шла с включённым.",
+        "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). Проверка выполнялась с включённым.",
     ),
     "note.unusual.default_dtype": Text(
         "The default dtype is {value} in this notebook. The check ran with torch's own, torch.float32.",
-        "В этой тетради тип по умолчанию — {value}. Проверка шла с обычным для torch, torch.float32.",
+        "В этой тетради тип по умолчанию — {value}. Проверка выполнялась с типом torch.float32, обычным для torch.",
     ),
     "note.unusual.default_device": Text(
         "The default device is {value} in this notebook. The check ran with torch's own, cpu.",
-        "В этой тетради устройство по умолчанию — {value}. Проверка шла с обычным для torch, cpu.",
+        "В этой тетради устройство по умолчанию — {value}. Проверка выполнялась с устройством cpu, обычным для torch.",
     ),
     "note.unusual.anomaly": Text(
         "Anomaly detection is switched {value} in this notebook. The check ran without it.",
-        "В этой тетради режим обнаружения аномалий в состоянии «{value}». Проверка шла без него.",
+        "Режим обнаружения аномалий в этой тетради: {value}. Проверка выполнялась без него.",
     ),
     "note.unusual.deterministic": Text(
         "Deterministic algorithms are switched {value} in this notebook. The check ran without them.",
-        "В этой тетради настройка детерминированных алгоритмов в состоянии «{value}». Проверка шла без неё.",
+        "Требование детерминированных алгоритмов в этой тетради: {value}. Проверка выполнялась без него.",
     ),
     "note.unusual.autocast": Text(
         "Autocast is switched {value} in this notebook. The check ran without it.",
-        "В этой тетради режим смешанной точности (autocast) в состоянии «{value}». Проверка шла без него.",
+        "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
     ),
     "note.left.grad_mode": Text(
         "Gradient tracking was left switched {value}; it was put back.",
-        "После ответа отслеживание вычислений осталось в состоянии «{value}»; оно возвращено.",
+        "После ответа отслеживание вычислений осталось {value}; прежнее состояние восстановлено.",
     ),
     "note.left.default_dtype": Text(
         "The default dtype was left at {value}; it was put back.",
-        "Тип по умолчанию остался {value}; он возвращён.",
+        "После ответа типом по умолчанию остался {value}; прежний восстановлен.",
     ),
     "note.left.default_device": Text(
         "The default device was left at {value}; it was put back.",
-        "Устройство по умолчанию осталось {value}; оно возвращено.",
+        "После ответа устройством по умолчанию осталось {value}; прежнее восстановлено.",
     ),
     "note.left.anomaly": Text(
         "Anomaly detection was left switched {value}; it was put back.",
-        "Режим обнаружения аномалий остался в состоянии «{value}»; он возвращён.",
+        "Режим обнаружения аномалий после ответа: {value}; прежнее состояние восстановлено.",
     ),
     "note.left.deterministic": Text(
         "Deterministic algorithms were left switched {value}; the setting was put back.",
-        "Настройка детерминированных алгоритмов осталась в состоянии «{value}»; она возвращена.",
+        "Требование детерминированных алгоритмов после ответа: {value}; прежнее состояние восстановлено.",
     ),
     "note.left.autocast": Text(
         "Autocast was left switched {value}; it was put back.",
-        "Режим смешанной точности (autocast) остался в состоянии «{value}»; он возвращён.",
+        "Режим смешанной точности (autocast) после ответа: {value}; прежнее состояние восстановлено.",
     ),
     "note.left.dual_level": Text(
         "A level of forward mode was left open; it was closed.",
@@ -215,7 +215,7 @@ MESSAGES: dict[str, Text] = {
     "hint.last": Text("That was the last hint.", "Это последняя подсказка."),
     "solution.locked": Text(
         'The solution opens when the check has passed. To see it now: `solution("{exercise}", give_up=True)`',
-        'Решение откроется, когда проверка пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',
+        'Решение откроется, когда проверка будет пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',
     ),
     "solution.absent": Text(
         "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
@@ -224,7 +224,7 @@ MESSAGES: dict[str, Text] = {
     "solution.ours": Text("Ways to write it", "Возможные решения"),
     "reproduce.nothing": Text(
         "`{name}` is checked without inputs: there is no case to try it on.",
-        "`{name}` проверяется без входных данных: примера для неё нет.",
+        "`{name}` проверяется без входных данных, поэтому примера нет.",
     ),
     "progress.title": Text("Progress", "Что сделано"),
     "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
@@ -324,7 +324,7 @@ MESSAGES: dict[str, Text] = {
         "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",
         "Новый процесс завершился до последней ячейки: его остановила ячейка или не хватило памяти?",
     ),
-    "errors.lesson": Text("More in lesson {lesson}.", "Подробнее — урок {lesson}."),
+    "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),
     "kind.tensor": Text("a tensor", "тензор"),
