@@ -197,8 +197,8 @@ EXPLANATIONS = (
         "04_jacobian_products",
         "From a result with several entries `backward()` needs a vector v, one factor for each entry: reduce the"
         " result to one number (`sum()`, `mean()`), or give `backward(v)` a v of the result's shape.",
-        "Если в результате несколько элементов, `backward()` нужен вектор v, по коэффициенту на каждый элемент: сведите "
-        "результат к одному числу (`sum()`, `mean()`) или передайте `backward(v)`, где у v форма результата.",
+        "Если в результате несколько элементов, `backward()` нужен вектор v, по коэффициенту на каждый элемент: "
+        "сведите результат к одному числу (`sum()`, `mean()`) или передайте `backward(v)`, где у v форма результата.",
     ),
     _means(
         r"Mismatch in shape: grad_output\[\d+\]|v has invalid size",
@@ -325,7 +325,8 @@ EXPLANATIONS = (
         r"functions with out=\.\.\. arguments don't support automatic differentiation",
         "05_grad_modes_and_in_place",
         "`out=` writes over a tensor, and autograd cannot record that. Leave `out=` out, or work under `no_grad()`.",
-        "`out=` перезаписывает тензор, и autograd не может этого учесть. Уберите `out=` или работайте внутри `no_grad()`.",
+        "`out=` перезаписывает тензор, и autograd не может этого учесть. Уберите `out=` или работайте внутри "
+        "`no_grad()`.",
     ),
     # -- 06: saved tensors --------------------------------------------------------------------------------------
     _means(
