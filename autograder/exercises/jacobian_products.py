@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.autograd import forward_ad, functional, gradcheck
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import leaf, signed, uniform
+from autograder.inputs import Formula, leaf, signed, uniform
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 from autograder.observation import AtMost, entries
@@ -26,23 +27,47 @@ Function = Callable[[Tensor], Tensor]
 def curved(rng: torch.Generator, n: int, m: int) -> Function:
     """A function from R^n to R^m whose Jacobian depends on x, has no zero entry and, for n = m, is not symmetric."""
     a, b = signed(rng, m, n) / n, uniform(rng, m, n) / n
-    return lambda x: (a @ x).sin() + b @ x.square()
+    return Formula("x -> (a @ x).sin() + b @ x**2", lambda x: (a @ x).sin() + b @ x.square())
+
+
+def steep(rng: torch.Generator, n: int, m: int) -> Function:
+    """As `curved`, but large and bent: differences of its values, of whatever order, lose more than half their digits."""
+    a, f = signed(rng, m, n), curved(rng, n, m)
+    return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (3 * a @ x).cos() + f(x))
 
 
 def bowl(rng: torch.Generator, n: int) -> Function:
-    """A function from R^n to a number whose Hessian depends on x and has no zero entry."""
+    """A function from R^n to a number whose Hessian depends on x and has no zero entry. Its slope is around 10000."""
     a, b = uniform(rng, n, n) / n, uniform(rng, n)
-    return lambda x: ((a @ x).square() * b).sum() + (x * b).sin().sum() + x.prod() / 10
+
+    def value(x: Tensor) -> Tensor:
+        return 10000 * x.sum() + ((a @ x).square() * b).sum() + (3 * x * b).sin().sum() + x.prod() / 10
+
+    return Formula("x -> 10000 * x.sum() + ((a @ x)**2 * b).sum() + ...", value)
 
 
 def away_from(truth: Tensor, got: object) -> float:
-    """The largest error of `got`, as a share of the largest entry of `truth`."""
+    """The largest error of `got`, as a share of the largest entry of `truth`; infinite where it is no such tensor."""
     if not isinstance(got, Tensor) or got.shape != truth.shape:
-        return float("inf")
-    return ((got.detach() - truth).abs().max() / truth.abs().max()).item()
+        return math.inf
+    error, largest = (got.detach() - truth).abs().max().item(), truth.abs().max().item()
+    return error / largest if largest else math.inf if error else 0.0
 
 
+_NEAR = 1e-4  # a product to which only its digits are to be objected
 EXACT = 1e-12  # derivatives by the chain rule agree to 1e-15 or so; finite differences in float64 stop at 1e-11
+
+
+def counted_in(unit: float, error: float) -> AtMost:
+    """An error as a budget: at most one such unit."""
+    share = error / unit
+    return AtMost(limit=1, used=math.ceil(share) if share < 1e9 else 10**9)
+
+
+TO_ROUNDING = Text(
+    "The product is exact up to rounding: its error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
+    "Произведение точно до округления: ошибка не больше 1e-12 от наибольшего элемента (насчитано в единицах 1e-12).",
+)
 
 
 class Watched:
@@ -61,7 +86,11 @@ class Watched:
 class Cost:
     """What `call(f)` costs, counted: calls of `f`, backward runs, both together, aten ops, the largest new tensor."""
 
-    def __init__(self, call: Callable[[Function], object], f: Function) -> None:
+    calls = runs = passes = ops = largest = 0
+
+    def __init__(self, call: Callable[[Function], object] | None = None, f: Function | None = None) -> None:
+        if call is None or f is None:  # nothing is measured
+            return
         counted = CountedCalls(f)
         with counting_backward_runs() as runs, counting_ops() as ops:
             call(counted)
@@ -73,10 +102,10 @@ class Cost:
 
 
 @exercise(
-    title=Text("Which v, and what comes back", "Какой v и что вернётся"),
+    title=Text("Which v, and what it gives", "Какой v и что получится"),
     kind="predict",
     core=True,
-    minutes=7,
+    minutes=9,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -116,8 +145,24 @@ def v_like_the_input() -> dict[str, object]:
 
 
 @predict_vjp.mistake(
+    en="It looks as if `v` was given the shape of the input. It weighs the outputs: two entries here, not three.",
+    ru="Похоже, что `v` приписана форма входа. Он взвешивает выходы: элементов в нём здесь два, а не три.",
+)
+def ones_like_x() -> dict[str, object]:
+    return {"y, v = ones(2)": _ERROR, "y, v = ones(3)": [1.0, 1.0, 3.0]}
+
+
+@predict_vjp.mistake(
+    en="It looks as if ones were taken to fit any output. `v` needs one entry for each output: two here.",
+    ru="Похоже, вы сочли, что единицы подойдут к любому выходу. В `v` нужен один элемент на каждый выход: здесь два.",
+)
+def ones_of_any_length() -> dict[str, object]:
+    return {"y, v = ones(3)": [1.0, 1.0, 3.0]}
+
+
+@predict_vjp.mistake(
     en="It looks as if `backward()` was taken to work for one number only. With `v` it works for an output of any shape.",
-    ru="Похоже, что `backward()` считается применимым только к одному числу. С `v` он работает для выхода любой формы.",
+    ru="Похоже, вы сочли, что `backward()` работает только для одного числа. С `v` он работает для выхода любой формы.",
 )
 def only_for_numbers() -> dict[str, object]:
     return {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR, "A x, v = [1, 10]": _ERROR}
@@ -148,8 +193,9 @@ def a_column() -> dict[str, object]:
 
 
 @predict_vjp.mistake(
-    en="It looks as if the rows of `W` were summed along themselves. Ones add the rows up: the result has three entries.",
-    ru="Похоже, что сложены элементы внутри каждой строки `W`. Единицы складывают сами строки: в результате три элемента.",
+    en="It looks as if each row of `W` was summed: that is `W` times ones. Here the rows are added up, and the result has three entries.",
+    ru="Похоже, что сложены элементы внутри каждой строки `W`: это `W` на единицы справа. Складываются сами строки, "
+    "и в результате три элемента.",
 )
 def sums_of_rows() -> dict[str, object]:
     return {"y, v = ones(2)": [3.0, 2.0]}
@@ -165,7 +211,7 @@ def shape_one_needs_v() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `tensor(1.)` was taken for what `backward()` fills in. It fills in ones of the output's own shape.",
-    ru="Похоже, что `tensor(1.)` считается тем, что подставляет `backward()`. Он подставляет единицы формы самого выхода.",
+    ru="Похоже, что `tensor(1.)` принят за то, что подставляет `backward()`. Он подставляет единицы формы самого выхода.",
 )
 def one_fits_all() -> dict[str, object]:
     return {"shape (1,), v = tensor(1.)": [2.0, 2.0, 2.0]}
@@ -173,7 +219,7 @@ def one_fits_all() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `v` was expected to have the output's dtype, too. Only its shape has to agree.",
-    ru="Похоже, что от `v` ожидался и dtype выхода. Совпадать должна только форма.",
+    ru="Похоже, вы решили, что у `v` должен быть и dtype выхода. Совпадать обязана только форма.",
 )
 def same_dtype() -> dict[str, object]:
     return {"float64 y, float32 v": _ERROR}
@@ -182,36 +228,33 @@ def same_dtype() -> dict[str, object]:
 # ---------------------------------------------------------------------- core: the seed's two calls of backward
 
 
-fix_two_products_aspects = [
-    aspect(
-        "ones",
-        1,
-        en="The first result is the product with ones, in the shape of `inp`.",
-        ru="Первый результат — произведение с единицами, формы `inp`.",
-    ),
-    aspect(
-        "v",
-        1,
-        en="The second result is the product with `v` alone.",
-        ru="Второй результат — произведение только с `v`.",
-    ),
-    aspect(
-        "grad",
-        1,
-        en="`inp.grad` holds what it held before.",
-        ru="В `inp.grad` лежит то же, что и раньше.",
-        after=("ones", "v"),
-    ),
-]
-
-
 @exercise(
-    title=Text("Find the bug: two products of one graph", "Найдите ошибку: два произведения по одному графу"),
+    title=Text("Find the bug: two products of one function", "Найдите ошибку: два произведения для одной функции"),
     kind="find the bug",
     core=True,
     difficulty=2,
-    minutes=8,
-    aspects=fix_two_products_aspects,
+    minutes=10,
+    aspects=[
+        aspect(
+            "ones",
+            1,
+            en="The first result is the product with ones, in the shape of `inp`.",
+            ru="Первый результат — произведение с единицами, формы `inp`.",
+        ),
+        aspect(
+            "v",
+            1,
+            en="The second result is the product with `v` alone.",
+            ru="Второй результат — произведение только с `v`.",
+        ),
+        aspect(
+            "grad",
+            1,
+            en="`inp.grad` holds what it held before: the same tensor, or still `None`.",
+            ru="В `inp.grad` лежит то же, что и раньше: прежний тензор или по-прежнему `None`.",
+            after=("ones", "v"),
+        ),
+    ],
     hints=[
         Text(
             "Run it with an `f` whose output is smaller than its input. What does the error say about the two shapes?",
@@ -230,16 +273,17 @@ fix_two_products_aspects = [
 def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         first, second = answer.fix_two_products(case.f, case.inp, case.v)
-    return {"ones": first, "v": second, "grad": case.inp.grad}
+    one_tensor = first is second or first is case.inp.grad
+    return {"ones": first, "v": second, "grad": {"inp.grad": case.inp.grad}, "one_tensor": one_tensor}
 
 
 @fix_two_products.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     eye = torch.eye(5, dtype=torch.float64, requires_grad=True)  # the notebook's own
-    yield Case(f=lambda inp: (inp + 1).pow(2), inp=eye, v=signed(rng, 5, 5))
-    yield Case(f=curved(rng, 3, 2), inp=_with_old_gradient(leaf(rng, 3)), v=signed(rng, 2))
+    yield Case(f=Formula("x -> (x + 1)**2", lambda x: (x + 1).pow(2)), inp=eye, v=signed(rng, 5, 5))
     a = signed(rng, 4, 3)
-    yield Case(f=lambda inp: (a @ inp).square().sum(1), inp=_with_old_gradient(leaf(rng, 3, 2)), v=signed(rng, 4))
+    rows = Formula("x -> ((a @ x)**2).sum(1)", lambda x: (a @ x).square().sum(1))
+    yield Case(f=rows, inp=_with_old_gradient(leaf(rng, 3, 2)), v=signed(rng, 4))
 
 
 def _with_old_gradient(x: Tensor) -> Tensor:
@@ -286,10 +330,14 @@ def keeps_the_old(f: Function, inp: Tensor, v: Tensor) -> object:
     return first, inp.grad
 
 
-@fix_two_products.mistake(
-    en="It looks as if only the shape of `v` was mended: both results are one tensor, `inp.grad`, and everything is added up in it.",
-    ru="Похоже, что исправлена только форма `v`: оба результата — один тензор, `inp.grad`, и всё складывается в нём.",
+FIRST_IS_GRAD = Text(
+    "It looks as if the shape of `v` is mended, but `first` is `inp.grad` itself, not a copy: "
+    "the next pass changed it as well.",
+    "Похоже, что форма `v` исправлена, но `first` — это сам `inp.grad`, без копии: следующий проход изменил и его.",
 )
+
+
+@fix_two_products.mistake(*FIRST_IS_GRAD)
 def mends_the_shape_only(f: Function, inp: Tensor, v: Tensor) -> object:
     out = f(inp)
     out.backward(torch.ones_like(out), retain_graph=True)
@@ -299,13 +347,57 @@ def mends_the_shape_only(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 @fix_two_products.mistake(
-    en="It looks as if both results are one tensor: zeroing `inp.grad` in place zeroed the first result, too.",
-    ru="Похоже, что оба результата — один тензор: обнуление `inp.grad` на месте обнулило и первый результат.",
+    en="It looks as if `first` is `inp.grad` itself, not a copy: zeroing it in place and the next pass changed it as well.",
+    ru="Похоже, что `first` — это сам `inp.grad`, без копии: обнуление на месте и следующий проход изменили и его.",
 )
 def two_names_of_one(f: Function, inp: Tensor, v: Tensor) -> object:
     inp.grad = None
     out = f(inp)
     out.backward(torch.ones_like(out), retain_graph=True)
+    first: Any = inp.grad
+    first.zero_()
+    out.backward(v)
+    return first, inp.grad
+
+
+@fix_two_products.mistake(
+    en="It looks as if both products are taken with `v`: the first one is the product with ones.",
+    ru="Похоже, что оба произведения взяты с `v`: первое должно быть с единицами.",
+)
+def v_twice(f: Function, inp: Tensor, v: Tensor) -> object:
+    (product,) = torch.autograd.grad(f(inp), inp, v)
+    return product, product.clone()
+
+
+@fix_two_products.mistake(*FIRST_IS_GRAD)
+def clears_first_only(f: Function, inp: Tensor, v: Tensor) -> object:
+    inp.grad = None
+    return mends_the_shape_only(f, inp, v)
+
+
+@fix_two_products.mistake(
+    en="It looks as if the change left both mistakes as they were: the first `v` is made like `inp`, "
+    "and `first` is `inp.grad` itself, to which the second call adds.",
+    ru="Похоже, что после правки обе ошибки на месте: первый `v` создаётся по образцу `inp`, "
+    "а `first` — это сам `inp.grad`, к которому прибавляет второй вызов.",
+)
+def as_it_was(f: Function, inp: Tensor, v: Tensor) -> object:
+    out = f(inp)
+    out.backward(torch.ones_like(inp), retain_graph=True)
+    first = inp.grad
+    out.backward(v)
+    return first, inp.grad
+
+
+@fix_two_products.mistake(
+    en="It looks as if `inp.grad` is zeroed in place between the calls: `first` is the same tensor and is zeroed, too. "
+    "And the first `v` is still made like `inp`.",
+    ru="Похоже, что `inp.grad` обнуляется на месте между вызовами: `first` — тот же тензор и обнуляется тоже. "
+    "И первый `v` по-прежнему создаётся по образцу `inp`.",
+)
+def only_zeroes_in_place(f: Function, inp: Tensor, v: Tensor) -> object:
+    out = f(inp)
+    out.backward(torch.ones_like(inp), retain_graph=True)
     first: Any = inp.grad
     first.zero_()
     out.backward(v)
@@ -381,6 +473,28 @@ def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
     return products
 
 
+@fix_two_products.mistake(
+    en="It looks as if the old gradient was kept as a second name of `inp.grad`, not as a copy: zeroing in place changed it, too.",
+    ru="Похоже, что прежний градиент сохранён как второе имя `inp.grad`, без копии: обнуление на месте изменило и его.",
+)
+def old_by_name(f: Function, inp: Tensor, v: Tensor) -> object:
+    old = inp.grad
+    first, second = _by_backward(f, inp, v)
+    inp.grad = old if old is None else second  # type: ignore[assignment]
+    return first, second
+
+
+@fix_two_products.mistake(
+    en="It looks as if zeros were put into `inp.grad` where `None` had been.",
+    ru="Похоже, что в `inp.grad` положены нули там, где раньше был `None`.",
+)
+def zeros_for_none(f: Function, inp: Tensor, v: Tensor) -> object:
+    old = torch.zeros_like(inp) if inp.grad is None else inp.grad
+    products = _by_backward(f, inp, v)
+    inp.grad = old.detach()
+    return products
+
+
 # --------------------------------------------------------------------------------- core: the Jacobian, row by row
 
 
@@ -393,10 +507,15 @@ def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
         aspect(
             "jacobian",
             2,
-            en="Row i is the gradient of `y[i]`: a tensor of shape (m, n).",
-            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n).",
+            en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
+            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) и того же dtype, что у `x`.",
         ),
-        aspect("grad", 1, en="`x.grad` holds what it held before.", ru="В `x.grad` лежит то же, что и раньше."),
+        aspect(
+            "grad",
+            1,
+            en="`x.grad` holds what it held before: the same tensor, or still `None`.",
+            ru="В `x.grad` лежит то же, что и раньше: прежний тензор или по-прежнему `None`.",
+        ),
     ],
     hints=[
         Text(
@@ -414,7 +533,7 @@ def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
     ],
 )
 def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:
-    return {"jacobian": answer.jacobian_rows(case.y, case.x), "grad": case.x.grad}
+    return {"jacobian": answer.jacobian_rows(case.y, case.x), "grad": {"x.grad": case.x.grad}}
 
 
 @jacobian_rows.cases
@@ -484,8 +603,8 @@ def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
 
 
 @jacobian_rows.mistake(
-    en="It looks as if the rows were put side by side as columns: this is the transposed matrix.",
-    ru="Похоже, что строки поставлены рядом как столбцы: это транспонированная матрица.",
+    en="It looks as if this is the transposed matrix: rows or columns were stacked along the other dimension.",
+    ru="Похоже, что это транспонированная матрица: строки или столбцы сложены вдоль другого измерения.",
 )
 def transposed(y: Tensor, x: Tensor) -> Tensor:
     rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
@@ -519,13 +638,56 @@ def identity_of_the_input(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if every row is the same tensor, `x.grad`, and all passes were added up in it.",
-    ru="Похоже, что все строки — один тензор, `x.grad`, и в нём сложились все проходы.",
+    ru="Похоже, что все строки — один тензор, `x.grad`, и в нём сложились результаты всех проходов.",
 )
 def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
     for output in y:
         output.backward(retain_graph=True)
     assert x.grad is not None
     return torch.stack([x.grad for _ in y])
+
+
+@jacobian_rows.mistake(
+    en="It looks as if each row holds the sum of all rows: `y.sum()` was differentiated, "
+    "or every row is `x.grad` itself, in which all passes were added up.",
+    ru="Похоже, что в каждой строке стоит сумма всех строк: продифференцирована `y.sum()` "
+    "или все строки — сам `x.grad`, в котором сложились результаты всех проходов.",
+)
+def sum_in_every_row(y: Tensor, x: Tensor) -> Tensor:
+    return torch.autograd.grad(y.sum(), x)[0].expand(len(y), -1)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if a list of rows came back. They still have to be stacked into one tensor.",
+    ru="Похоже, что вернулся список строк. Его нужно ещё сложить в один тензор.",
+)
+def list_of_rows(y: Tensor, x: Tensor) -> list[Tensor]:
+    return [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the rows were joined end to end: one long vector. `stack` gives them a dimension of their own.",
+    ru="Похоже, что строки склеены в один длинный вектор. `stack` даёт им собственное измерение.",
+)
+def joined_rows(y: Tensor, x: Tensor) -> Tensor:
+    return torch.cat(list_of_rows(y, x))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the tuples of `torch.autograd.grad` were stacked, and not the tensors in them.",
+    ru="Похоже, что складываются кортежи из `torch.autograd.grad`, а не тензоры в них.",
+)
+def tuples_stacked(y: Tensor, x: Tensor) -> Tensor:
+    rows: list[Any] = [torch.autograd.grad(output, x, retain_graph=True) for output in y]
+    return torch.stack(rows)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the rows went into a float32 tensor, as `torch.zeros(m, n)` makes one: half of their digits are lost.",
+    ru="Похоже, что строки записаны в тензор float32, какой создаёт `torch.zeros(m, n)`: половина их знаков потеряна.",
+)
+def in_single_rows(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(list_of_rows(y, x)).float()
 
 
 @jacobian_rows.mistake(
@@ -564,7 +726,7 @@ def leaves_zeros(y: Tensor, x: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------ core: J v at the cost of a pass
 
 
-_SIZE = 12  # inputs and outputs of the function on which costs are counted
+_SIZE = 6  # inputs and outputs of the function on which costs are counted
 
 
 def neighbours(x: Tensor) -> Tensor:
@@ -576,27 +738,27 @@ def neighbours(x: Tensor) -> Tensor:
     title=Text("J v without J", "J v без J"),
     kind="design",
     core=True,
-    difficulty=2,
-    minutes=14,
+    minutes=8,
+    rtol=_NEAR,
     aspects=[
-        aspect("product", 2, en="What comes back is `J v`, of shape (m,).", ru="Возвращается `J v` формы (m,)."),
         aspect(
-            "exact",
-            0.5,
-            en="The product is exact up to rounding, 1e-12 of its largest entry.",
-            ru="Произведение точно до округления, 1e-12 от наибольшего элемента.",
+            "product",
+            2,
+            en="What comes back is `J v`, of shape (m,) and of the dtype of `x`.",
+            ru="Возвращается `J v` формы (m,) и того же dtype, что у `x`.",
         ),
+        aspect("exact", 0.5, *TO_ROUNDING),
         aspect(
             "passes",
             1,
-            en="Calls of `f` and backward passes together are at most 3, whatever n and m.",
-            ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m.",
+            en="Calls of `f` and backward passes together are at most 3, whatever n and m (counted for n = m = 6).",
+            ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m (насчитано для n = m = 6).",
         ),
         aspect(
             "largest",
             0.5,
-            en="No new tensor is larger than a few vectors (elements, for n = m = 12).",
-            ru="Ни один новый тензор не больше нескольких векторов (элементы, для n = m = 12).",
+            en="No new tensor has more than 4·max(n, m) elements (counted for n = m = 6).",
+            ru="Ни в одном новом тензоре нет больше 4·max(n, m) элементов (насчитано для n = m = 6).",
         ),
     ],
     hints=[
@@ -606,7 +768,7 @@ def neighbours(x: Tensor) -> Tensor:
         ),
         Text(
             "Make a dual tensor of `x` and `v`, call `f`, read the tangent, all inside `dual_level()`. Or look at `torch.func`.",
-            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательную — всё внутри `dual_level()`. Или загляните в `torch.func`.",
+            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри `dual_level()`. Или загляните в `torch.func`.",
         ),
         Text(
             "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent",
@@ -619,21 +781,27 @@ def jvp(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _observe_jvp(product_along: Callable[..., object], case: Case, budget: Function) -> dict[str, object]:
-    """What `product_along(f, x, v)` gives on the case, and what it costs on the function `budget` from R^12 to R^12."""
-    truth = functional.jacobian(case.f, case.x) @ case.v
+    """What `product_along(f, x, v)` gives on the case, and what it costs on the function `budget` from R^6 to R^6.
+
+    The cost is the same for every case, so it is counted only beside the one with as many outputs as inputs, and only
+    for an answer that is right: the budgets wait for that.
+    """
+    truth: Any = functional.jvp(case.f, case.x, case.v)[1]
     watched = Watched(case.f, case.x)
     product = product_along(watched, case.x, case.v)
     with using_answer():
-        exact = away_from(truth, product) < EXACT
-    x = torch.linspace(0, 1, _SIZE, dtype=torch.float64)
-    cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
+        error = away_from(truth, product)
+    cost = Cost()
+    if len(truth) == len(case.x) and error < 10 * _NEAR:
+        x = torch.linspace(0, 1, _SIZE, dtype=torch.float64)
+        cost = Cost(lambda counted: product_along(counted, x, x.cos()), budget)
     return {
         "product": product,
-        "exact": exact,
+        "exact": counted_in(EXACT, error),
         "passes": AtMost(limit=3, used=cost.passes),
         "largest": AtMost(limit=4 * _SIZE, used=cost.largest),
-        "many_calls": cost.calls > 3,
-        "many_runs": cost.runs > 3,
+        "many_calls": cost.calls >= _SIZE,
+        "many_runs": cost.runs >= _SIZE,
         "moved": watched.moved,
     }
 
@@ -641,7 +809,7 @@ def _observe_jvp(product_along: Callable[..., object], case: Case, budget: Funct
 @jvp.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(4, 4), (2, 5)]:
-        yield Case(f=curved(rng, n, m), x=uniform(rng, n), v=signed(rng, n))
+        yield Case(f=steep(rng, n, m), x=uniform(rng, n), v=signed(rng, n))
 
 
 def tracked(x: Tensor) -> Tensor:
@@ -659,7 +827,7 @@ def other_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 @jvp.mistake(
     en="It looks as if nothing came back, or a tangent that was read after its level was closed: it is `None` there.",
-    ru="Похоже, что не вернулось ничего или касательная прочитана после закрытия уровня: там она равна `None`.",
+    ru="Похоже, что не вернулось ничего или касательный вектор прочитан после закрытия уровня: там он равен `None`.",
 )
 def tangent_read_too_late(f: Function, x: Tensor, v: Tensor) -> object:
     with forward_ad.dual_level():
@@ -677,11 +845,54 @@ def leaves_the_level_open(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @jvp.mistake(
-    en="It looks as if the value `f(x)` came back, and not the derivative beside it.",
-    ru="Похоже, что вернулось значение `f(x)`, а не производная рядом с ним.",
+    en="It looks as if the value `f(x)` came back. In a dual tensor the derivative is `unpack_dual(...).tangent`; "
+    "in a pair it is the second entry.",
+    ru="Похоже, что вернулось значение `f(x)`. В дуальном тензоре производная — это `unpack_dual(...).tangent`, "
+    "в паре — второй элемент.",
 )
 def returns_the_value(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return f(x)
+
+
+@jvp.mistake(
+    en="It looks as if what `unpack_dual` gives came back whole, value and tangent. Only the tangent is asked for.",
+    ru="Похоже, что результат `unpack_dual` вернулся целиком, значение и касательный вектор. Нужен только вектор.",
+)
+def returns_the_unpacked(f: Function, x: Tensor, v: Tensor) -> object:
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(f(forward_ad.make_dual(x, v)))
+
+
+@jvp.mistake(
+    en="It looks as if a dual tensor was made outside any level: `make_dual` works inside `with forward_ad.dual_level():`.",
+    ru="Похоже, что дуальный тензор создан вне уровня: `make_dual` работает внутри `with forward_ad.dual_level():`.",
+)
+def no_level(f: Function, x: Tensor, v: Tensor) -> object:
+    return forward_ad.unpack_dual(f(forward_ad.make_dual(x, v))).tangent
+
+
+@jvp.mistake(
+    en="It looks as if `torch.func.jvp` was given bare tensors. It takes a tuple of inputs and a tuple of directions.",
+    ru="Похоже, что в `torch.func.jvp` переданы сами тензоры. Она принимает кортеж входов и кортеж направлений.",
+)
+def without_tuples(f: Function, x: Tensor, v: Tensor) -> object:
+    return torch.func.jvp(f, x, v)[1]
+
+
+@jvp.mistake(
+    en="It looks as if the change of `f` over the whole step `v` came back. The derivative is only its linear part.",
+    ru="Похоже, что вернулось изменение `f` на всём шаге `v`. Производная — только его линейная часть.",
+)
+def one_whole_step(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return f(x + v) - f(x)
+
+
+@jvp.mistake(
+    en="It looks as if the whole matrix was built and multiplied by `v` from the left. In `J v` it stands on the right.",
+    ru="Похоже, что построена вся матрица и умножена на `v` слева. В `J v` вектор стоит справа.",
+)
+def matrix_from_the_left(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return v @ functional.jacobian(f, x)  # type: ignore[no-any-return, operator]
 
 
 @jvp.mistake(
@@ -711,8 +922,10 @@ def sum_of_the_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @jvp.mistake(
-    en="It looks as if the first product has no graph of its own: to be differentiated again it needs `create_graph=True`.",
-    ru="Похоже, что у первого произведения нет своего графа: чтобы дифференцировать его ещё раз, нужен `create_graph=True`.",
+    en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
+    "take a copy that does. In the second: `create_graph=True` is missing in the first.",
+    ru="Похоже, что у того, что дифференцируют, нет графа. Если это первый вызов `grad`, вычисления для `x` не "
+    "отслеживаются: возьмите копию, для которой отслеживаются. Если второй, в первом не хватает `create_graph=True`.",
 )
 def no_graph_to_go_on(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -723,8 +936,47 @@ def no_graph_to_go_on(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @jvp.mistake(
-    en="It looks as if `f` was called at two points: finite differences lose a third of the digits or more.",
-    ru="Похоже, что `f` вызвана в двух точках: конечные разности теряют треть знаков или больше.",
+    en="It looks as if the gradient was asked for with respect to a tensor that does not require grad, "
+    "say an auxiliary vector `u`.",
+    ru="Похоже, что градиент берётся по тензору, для которого вычисления не отслеживаются, "
+    "например по вспомогательному вектору `u`.",
+)
+def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    y = f(x)
+    u = torch.ones_like(y)
+    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
+    return torch.autograd.grad(g, u, v)[0]
+
+
+def _second_by_x(f: Function, x: Tensor, v: Tensor, u: float) -> Tensor:
+    x = tracked(x)
+    y = f(x)
+    (g,) = torch.autograd.grad(y, x, torch.full_like(y, u, requires_grad=True), create_graph=True)
+    return torch.autograd.grad(g, x, v)[0]
+
+
+BY_X = Text(
+    "It looks as if the second call differentiates by `x`: that gives second derivatives of `f`. "
+    "The first product depends on `u`, too: differentiate by `u`.",
+    "Похоже, что второй вызов дифференцирует по `x`: получаются вторые производные `f`. "
+    "Первое произведение зависит и от `u`: дифференцируйте по `u`.",
+)
+
+
+@jvp.mistake(*BY_X)
+def by_x_with_zeros(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _second_by_x(f, x, v, 0.0)
+
+
+@jvp.mistake(*BY_X)
+def by_x_with_ones(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _second_by_x(f, x, v, 1.0)
+
+
+@jvp.mistake(
+    en="It looks as if `f` was called at other points than `x`: finite differences lose a third of the digits or more.",
+    ru="Похоже, что `f` вызвана не только в точке `x`: конечные разности теряют треть знаков или больше.",
 )
 def finite_differences(f: Function, x: Tensor, v: Tensor) -> Tensor:
     h = 1e-6
@@ -747,6 +999,15 @@ def all_columns_first(f: Function, x: Tensor, v: Tensor) -> Tensor:
     units = torch.eye(len(x), dtype=x.dtype)
     columns = [torch.func.jvp(f, (x,), (unit,))[1] * share for unit, share in zip(units, v)]
     return torch.stack(columns).sum(0)
+
+
+@jvp.mistake(
+    en="It looks as if there are superfluous calls of `f` or backward passes: not one for each entry, but more than needed.",
+    ru="Похоже, что есть лишние вызовы `f` или обратные проходы: не по одному на элемент, но больше, чем нужно.",
+)
+def wasted_calls(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    f(x)
+    return functional.jvp(f, x, v)[1]  # type: ignore[no-any-return]
 
 
 @jvp.mistake(
@@ -773,7 +1034,7 @@ def cotangent_like_the_input(f: Function, x: Tensor, v: Tensor) -> Tensor:
 # --------------------------------------------------------------------------------- core: the Hessian without a Hessian
 
 
-_SMALL, _LARGE = 6, 12  # sizes at which costs are counted
+_SMALL, _LARGE = 3, 6  # sizes at which costs are counted
 
 
 def chain(x: Tensor) -> Tensor:
@@ -785,33 +1046,34 @@ def chain(x: Tensor) -> Tensor:
     title=Text("H v without H", "H v без H"),
     kind="design",
     core=True,
-    difficulty=3,
-    minutes=16,
+    difficulty=2,
+    minutes=14,
+    rtol=_NEAR,
     aspects=[
-        aspect("product", 2, en="What comes back is `H v`, of shape (n,).", ru="Возвращается `H v` формы (n,)."),
         aspect(
-            "exact",
-            0.5,
-            en="The product is exact up to rounding, 1e-12 of its largest entry.",
-            ru="Произведение точно до округления, 1e-12 от наибольшего элемента.",
+            "product",
+            2,
+            en="What comes back is `H v`, of shape (n,) and of the dtype of `x`.",
+            ru="Возвращается `H v` формы (n,) и того же dtype, что у `x`.",
         ),
+        aspect("exact", 0.5, *TO_ROUNDING),
         aspect(
             "passes",
             1,
-            en="Calls of `f` and backward passes together are at most 4, whatever n.",
-            ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n.",
+            en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
+            ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (насчитано для n = 6).",
         ),
         aspect(
             "largest",
             1,
-            en="No new tensor has more than 4n entries (for n = 12).",
-            ru="Ни в одном новом тензоре нет больше 4n элементов (для n = 12).",
+            en="No new tensor has more than 4n elements (counted for n = 6).",
+            ru="Ни в одном новом тензоре нет больше 4n элементов (насчитано для n = 6).",
         ),
         aspect(
             "operations",
             0.5,
-            en="The number of operations does not grow with n (how many more there are for n = 12 than for n = 6).",
-            ru="Число операций не растёт с n (насколько их больше для n = 12, чем для n = 6).",
+            en="The number of operations does not grow with n (counted: how many more for n = 6 than for n = 3).",
+            ru="Число операций не растёт с n (насчитано, насколько их больше для n = 6, чем для n = 3).",
         ),
     ],
     hints=[
@@ -830,20 +1092,22 @@ def chain(x: Tensor) -> Tensor:
     ],
 )
 def hvp(answer: Any, case: Case) -> dict[str, object]:
-    truth = functional.hessian(case.f, case.x) @ case.v
+    truth: Any = functional.hvp(case.f, case.x, case.v)[1]
     watched = Watched(case.f, case.x)
     product = answer.hvp(watched, case.x, case.v)
     with using_answer():
-        exact = away_from(truth, product) < EXACT
-    small, large = (_hvp_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
+        error = away_from(truth, product)
+    small, large = Cost(), Cost()
+    if error < 10 * _NEAR:  # the budgets wait for that
+        small, large = (_hvp_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
     return {
         "product": product,
-        "exact": exact,
+        "exact": counted_in(EXACT, error),
         "passes": AtMost(limit=4, used=large.passes),
         "largest": AtMost(limit=4 * _LARGE, used=large.largest),
         "operations": AtMost(limit=0, used=large.ops - small.ops),
-        "many_calls": large.calls > 4,
-        "many_runs": large.runs > 4,
+        "many_calls": large.calls >= _LARGE,
+        "many_runs": large.runs >= _LARGE,
         "matrix": large.largest >= _LARGE**2,
         "moved": watched.moved,
     }
@@ -865,12 +1129,14 @@ def _gradient(f: Function, x: Tensor) -> Tensor:
 
 
 @hvp.mistake(
-    en="It looks as if `retain_graph=True` was meant to make the gradient differentiable. It keeps the old graph; "
-    "`create_graph=True` makes a new one.",
-    ru="Похоже, что `retain_graph=True` должен был сделать градиент дифференцируемым. Он сохраняет старый граф; "
-    "новый создаёт `create_graph=True`.",
+    en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
+    "take a copy that does. In the second: the gradient has none without `create_graph=True` "
+    "(`retain_graph=True` only keeps the old one).",
+    ru="Похоже, что у того, что дифференцируют, нет графа. Если это первый вызов `grad`, вычисления для `x` не "
+    "отслеживаются: возьмите копию, для которой отслеживаются. Если второй, у градиента нет графа без "
+    "`create_graph=True` (`retain_graph=True` лишь сохраняет старый).",
 )
-def retains_instead(f: Function, x: Tensor, v: Tensor) -> Tensor:
+def no_graph_behind(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
     (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
     return torch.autograd.grad(g @ v, x)[0]
@@ -913,6 +1179,30 @@ def slope_along_v(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
+    en="It looks as if the gradient itself came back. It is to be multiplied by `v` and differentiated once more.",
+    ru="Похоже, что вернулся сам градиент. Его нужно ещё умножить на `v` и продифференцировать.",
+)
+def plain_gradient(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _gradient(f, tracked(x))
+
+
+@hvp.mistake(
+    en="It looks as if the gradient was multiplied by `v` entry by entry: no second derivative was taken.",
+    ru="Похоже, что градиент поэлементно умножен на `v`: вторая производная не взята.",
+)
+def gradient_weighed(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _gradient(f, tracked(x)) * v
+
+
+@hvp.mistake(
+    en="It looks as if the value `f(x)` came back. In the pair of `functional.hvp` the product is the second entry.",
+    ru="Похоже, что вернулось значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
+)
+def value_of_f(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return f(x)
+
+
+@hvp.mistake(
     en="It looks as if the Hessian was replaced by `g gᵀ`, a product of first derivatives.",
     ru="Похоже, что матрица Гессе заменена на `g gᵀ`, произведение первых производных.",
 )
@@ -952,8 +1242,10 @@ def returns_value_and_product(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @hvp.mistake(
-    en="It looks as if the gradient was taken at two points and subtracted: a third of the digits is lost, or more.",
-    ru="Похоже, что градиент взят в двух точках и вычтен: теряется треть знаков или больше.",
+    en="It looks as if `f` was called at other points than `x`, and gradients were subtracted: "
+    "a third of the digits is lost, or more.",
+    ru="Похоже, что `f` вызвана не только в точке `x` и градиенты вычтены один из другого: "
+    "теряется треть знаков или больше.",
 )
 def difference_of_gradients(f: Function, x: Tensor, v: Tensor) -> Tensor:
     h = 1e-6
@@ -979,21 +1271,20 @@ def row_by_row(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 
 @hvp.mistake(
+    en="It looks as if there are superfluous calls of `f` or backward passes: not one for each entry, but more than needed.",
+    ru="Похоже, что есть лишние вызовы `f` или обратные проходы: не по одному на элемент, но больше, чем нужно.",
+)
+def wasted_passes(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    f(x), f(x), f(x)
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]  # type: ignore[no-any-return]
+
+
+@hvp.mistake(
     en="It looks as if the whole Hessian was built in a batched pass, as `torch.func.hessian` does: n vectors at once.",
     ru="Похоже, что вся матрица Гессе построена проходом по батчу, как в `torch.func.hessian`: сразу n векторов.",
 )
 def whole_hessian_batched(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return torch.func.hessian(f)(x) @ v  # type: ignore[no-any-return]
-
-
-@hvp.mistake(
-    en="It looks as if there is a product for each unit vector, and `f` is called for each of them.",
-    ru="Похоже, что на каждый единичный вектор приходится своё произведение и свой вызов `f`.",
-)
-def column_by_column(f: Function, x: Tensor, v: Tensor) -> Tensor:
-    units = torch.eye(len(x), dtype=x.dtype)
-    products = [torch.autograd.grad(_gradient(f, p), p, unit)[0] for unit in units for p in [tracked(x)]]
-    return torch.stack([share * product for share, product in zip(v, products)]).sum(0)
 
 
 @hvp.mistake(
@@ -1019,6 +1310,7 @@ class BlackBox:
     def __init__(self, function: Function, x: Tensor) -> None:
         self.function, self.x = function, x.detach().clone()
         self.steps: list[float] = []
+        self.several = False  # was it called where two entries or more had moved?
         self.dtypes: set[torch.dtype] = set()
 
     def __call__(self, point: Tensor) -> Tensor:
@@ -1026,13 +1318,17 @@ class BlackBox:
             self.dtypes.add(point.dtype)
             with suppress(Exception):  # inside vmap a tensor is many points at once
                 apart = point.detach().to(self.x.dtype) - self.x
-                self.steps += [step for step in apart.flatten().tolist() if step]
+                moved = [step for step in apart.flatten().tolist() if step]
+                self.steps += moved
+                self.several |= len(moved) > 1
             return self.function(point.detach())
 
     def how(self) -> str:
         """The way of the differences, as far as it explains their error."""
         if torch.float32 in self.dtypes:
             return "float32"
+        if self.several:
+            return "several"
         if not self.steps or min(self.steps) > 0 or max(self.steps) < 0:
             return "one side"
         longest = max(map(abs, self.steps))
@@ -1044,7 +1340,7 @@ class BlackBox:
     kind="design",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=15,
     rtol=1e-2,
     aspects=[
         aspect(
@@ -1055,9 +1351,15 @@ class BlackBox:
         ),
         aspect(
             "accurate",
-            2,
-            en="The largest error is at most 1e-9 of the largest entry.",
-            ru="Наибольшая ошибка не больше 1e-9 от наибольшего элемента.",
+            1.5,
+            en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
+            ru="Наибольшая ошибка не больше 1e-9 от наибольшего элемента (насчитано в единицах 1e-9).",
+        ),
+        aspect(
+            "x",
+            0.5,
+            en="`x` holds what it held before, up to rounding.",
+            ru="В `x` лежит то же, что и раньше, с точностью до округления.",
         ),
     ],
     hints=[
@@ -1066,8 +1368,8 @@ class BlackBox:
             "Какие элементы матрицы Якоби можно узнать, сдвигая только `x[j]`: строку или столбец?",
         ),
         Text(
-            "Step to both sides: the error is `h²` then, not `h`. Then read the best step off the table above.",
-            "Шагните в обе стороны: тогда ошибка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
+            "Step to both sides: the error is of the order of `h²` then, not of `h`. Then read the best step off the table above.",
+            "Шагните в обе стороны: тогда ошибка порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
         ),
         Text(
             "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
@@ -1078,25 +1380,36 @@ class BlackBox:
     ],
 )
 def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
-    truth = functional.jacobian(case.f, case.x)
+    truth = case.f.jacobian(case.x)
     box = BlackBox(case.f, case.x)
     found = answer.numerical_jacobian(box, case.x)
     with using_answer():
-        accurate = away_from(truth, found) <= _CLOSE  # type: ignore[arg-type]
-    return {"jacobian": found, "accurate": accurate, "how": box.how()}
+        accurate = counted_in(_CLOSE, away_from(truth, found))  # type: ignore[arg-type]
+    return {"jacobian": found, "accurate": accurate, "x": away_from(box.x, case.x) < 1e-12, "how": box.how()}
 
 
 @numerical_jacobian.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(3, 4), (4, 2)]:
-        yield Case(f=_wave(rng, n, m), x=uniform(rng, n))
+        yield Case(f=Wave(rng, n, m), x=uniform(rng, n))
 
 
-def _wave(rng: torch.Generator, n: int, m: int) -> Function:
-    """A function whose third derivatives are nine times the first, around 10: what step is good is clear there."""
-    a = uniform(rng, m, n)
-    b = uniform(rng, m)
-    return lambda x: 10 + (a.to(x.dtype) * (3 * x).sin()).sum(1) + b.to(x.dtype)
+class Wave(Formula):
+    """A function whose third derivatives are some ten times the first, around 10: what step is good is clear there.
+
+    Each input changes the derivatives by its neighbours, so a step that is not taken back shows.
+    """
+
+    def __init__(self, rng: torch.Generator, n: int, m: int) -> None:
+        self.a, self.b = uniform(rng, m, n), uniform(rng, m)
+        super().__init__("x -> 10 + (a * (3 * x + x.roll(1)).sin()).sum(1) + b", self.value)
+
+    def value(self, x: Tensor) -> Tensor:
+        return 10 + (self.a.to(x.dtype) * (3 * x + x.roll(1)).sin()).sum(1) + self.b.to(x.dtype)
+
+    def jacobian(self, x: Tensor) -> Tensor:
+        slopes = self.a * (3 * x + x.roll(1)).cos()
+        return 3 * slopes + slopes.roll(-1, 1)
 
 
 def _differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: float | None = None) -> Tensor:
@@ -1110,7 +1423,7 @@ def _differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: f
 
 @numerical_jacobian.mistake(
     en="It looks as if the columns were stacked as rows: this is the transposed matrix.",
-    ru="Похоже, что столбцы сложены как строки: это транспонированная матрица.",
+    ru="Похоже, что столбцы поставлены строками: это транспонированная матрица.",
 )
 def columns_as_rows(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-5).T
@@ -1118,7 +1431,7 @@ def columns_as_rows(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="It looks as if the difference over two steps was divided by one: everything is twice as large.",
-    ru="Похоже, что разность на длине двух шагов разделена на один: всё вдвое больше.",
+    ru="Похоже, что разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше.",
 )
 def divides_by_one_step(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-5, over=1e-5)
@@ -1141,12 +1454,65 @@ def moves_all_at_once(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if autograd was asked. The black box computes without a graph, and nothing requires grad.",
-    ru="Похоже, что спросили autograd. Чёрный ящик вычисляет без графа, и градиента там нет.",
+    en="It looks as if all entries of `x` are moved at once for every column: all columns are the same, the sum of all.",
+    ru="Похоже, что для каждого столбца сдвигаются сразу все элементы `x`: все столбцы одинаковы, каждый — сумма всех.",
+)
+def moves_all_each_time(f: Function, x: Tensor) -> Tensor:
+    return torch.stack([moves_all_at_once(f, x) for _ in x], dim=1)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step in one entry stays when the next one is moved: each column holds the columns before it.",
+    ru="Похоже, что шаг в одном элементе остаётся, когда сдвигают следующий: в каждом столбце есть все предыдущие.",
+)
+def step_not_reset(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5).cumsum(1)
+
+
+TIMES_THE_STEP = Text(
+    "It looks as if the difference is divided by 2 and multiplied by `h`: `/ 2 * h` is not `/ (2 * h)`.",
+    "Похоже, что разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
+)
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_4(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-4) * 1e-8
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_5(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5) * 1e-10
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_6(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-6) * 1e-12
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if autograd was asked. The black box computes without a graph: there is nothing to differentiate.",
+    ru="Похоже, что использован autograd. Чёрный ящик вычисляет без графа: дифференцировать там нечего.",
 )
 def asks_autograd(f: Function, x: Tensor) -> Tensor:
     x = tracked(x)
     return torch.stack([torch.autograd.grad(y, x, retain_graph=True)[0] for y in f(x)])
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step in one entry is not taken back before the next one moves: "
+    "`f` was called where two entries or more had moved.",
+    ru="Похоже, что шаг в одном элементе не отменён до того, как сдвинут следующий: "
+    "`f` вызвана там, где сдвинуты два элемента или больше.",
+)
+def drifts(f: Function, x: Tensor) -> Tensor:
+    p, columns = x.clone(), []
+    for j in range(len(x)):
+        p[j] += 1e-5
+        after = f(p)
+        p[j] -= 2e-5
+        columns.append((after - f(p)) / 2e-5)
+    return torch.stack(columns, dim=1)
 
 
 @numerical_jacobian.mistake(
@@ -1159,7 +1525,7 @@ def one_sided(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="It looks as if the step is too short: the two values share most of their digits, and rounding is what is left.",
-    ru="Похоже, что шаг слишком мал: у двух значений общие почти все знаки, и в разности остаётся округление.",
+    ru="Похоже, что шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся ошибка округления.",
 )
 def too_short(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-9)
@@ -1193,8 +1559,10 @@ def returns_float32(f: Function, x: Tensor) -> Tensor:
 
 
 @numerical_jacobian.mistake(
-    en="It looks as if `functional.jacobian` or `torch.func` was asked: for a function without a graph they return zeros.",
-    ru="Похоже, что спросили `functional.jacobian` или `torch.func`: для функции без графа они возвращают нули.",
+    en="It looks as if all entries are zero: either `functional.jacobian` or `torch.func` was asked, and there is no graph, "
+    "or both values of `f` were taken at one point (`a = x` is not a copy).",
+    ru="Похоже, что все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа нет, "
+    "либо оба значения `f` взяты в одной точке (`a = x` — не копия).",
 )
 def asks_functional(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)
@@ -1223,8 +1591,10 @@ Example = tuple[Function, Tensor, Tensor]
         aspect(
             "square",
             0.5,
-            en="Both functions take and return vectors of one length, two or more: `swapped` raises no error.",
-            ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух: `swapped` не вызывает ошибки.",
+            en="Both functions take and return vectors of one length, two or more, and give the same at each call: "
+            "`swapped` raises no error.",
+            ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух, и при каждом вызове дают одно "
+            "и то же: `swapped` не вызывает ошибки.",
         ),
         aspect(
             "hides",
@@ -1235,8 +1605,8 @@ Example = tuple[Function, Tensor, Tensor]
         aspect(
             "full",
             0.5,
-            en="In the first example no entry of `J` or of `v` is zero.",
-            ru="В первом примере ни один элемент `J` и `v` не равен нулю.",
+            en="In the first example every entry of `J` and of `v` is at least a thousandth of the largest one in size.",
+            ru="В первом примере каждый элемент `J` и `v` по величине не меньше тысячной доли наибольшего.",
         ),
         aspect(
             "exposes",
@@ -1265,40 +1635,71 @@ Example = tuple[Function, Tensor, Tensor]
 def expose_swap(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         hiding, exposing = answer.expose_swap()
-        (a, v), (b, w) = _matrix_and_vector(*hiding), _matrix_and_vector(*exposing)
-        square = all(_square(matrix) and u.shape == matrix[0].shape for matrix, u in ((a, v), (b, w)))
+        why = _unfit(*hiding) or _unfit(*exposing)
+        if why:
+            return {"square": False, "hides": False, "full": False, "exposes": False, "why": why}
+        (a, v, claimed), (b, w, claimed_too) = _matrix_and_products(*hiding), _matrix_and_products(*exposing)
         return {
-            "square": square,
-            "hides": square and away_from(v @ a, a @ v) < 1e-5,
-            "full": bool((a != 0).all() and (v != 0).all()),
-            "exposes": square and bool(w.any()) and away_from(w @ b, b @ w) > 0.01,
-            "symmetric": square and torch.allclose(b, b.T),
-            "no_direction": not w.any(),
+            "square": True,
+            "hides": away_from(v @ a, claimed) < 1e-5,
+            "full": all(bool((t.abs() >= 1e-3 * t.abs().max()).all() and t.any()) for t in (a, v)),
+            "exposes": away_from(w @ b, claimed_too) > 0.01,
+            "why": "" if w.any() else "zero direction",
+            "symmetric": torch.allclose(b, b.T),
         }
 
 
-def _matrix_and_vector(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    matrix: Any = functional.jacobian(f, x.detach())
-    return matrix.double(), v.detach().double()
+def _swapped(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    """The lesson's function of this name."""
+    product: Tensor = torch.func.jvp(f, (x,), (v,))[1]
+    return product
 
 
-def _square(matrix: Tensor) -> bool:
-    return matrix.dim() == 2 and matrix.shape[0] == matrix.shape[1] > 1
+def _unfit(f: Function, x: Tensor, v: Tensor) -> str:
+    """What keeps an example from being one."""
+    x, v = x.detach(), v.detach()
+    value = f(x)
+    if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
+        return "shapes"
+    if not torch.equal(value, f(x)):
+        return "by chance"
+    try:
+        _swapped(f, x, v)
+    except Exception:
+        return "raises"
+    return ""
+
+
+def _matrix_and_products(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """J, `v`, and what `swapped` gives, all in float64."""
+    x, v = x.detach(), v.detach()
+    matrix: Any = functional.jacobian(f, x)
+    return matrix.double(), v.double(), _swapped(f, x, v).double()
 
 
 def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
     matrix = torch.tensor(rows)
-    return lambda x: matrix @ x, torch.ones(matrix.shape[1]), torch.tensor(v)
+    return Formula("x -> M @ x", lambda x: matrix @ x), torch.ones(matrix.shape[1]), torch.tensor(v)
 
 
 @expose_swap.mistake(
-    en="It looks as if in one of the examples `f` does not turn a vector of two entries or more into one of the same length, "
-    "or `v` has another length. A wrong side gives itself away by its shape there.",
-    ru="Похоже, что в одном из примеров `f` не переводит вектор из двух или более элементов в вектор той же длины "
-    "или у `v` другая длина. Неверную сторону там выдаёт уже форма.",
+    en="It looks as if in one of the examples the vector has fewer than two entries, or the lengths of input, output "
+    "and `v` differ: then the shape alone gives the wrong side away.",
+    ru="Похоже, что в одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` различаются: "
+    "тогда ошибку выдаёт уже форма.",
 )
 def not_square() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
+
+
+@expose_swap.mistake(
+    en="It looks as if `swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode "
+    "or is not written for `torch.func`, or `x` and `v` differ in dtype.",
+    ru="Похоже, что в одном из примеров `swapped` вызывает ошибку, хотя формы верны: у `f` нет прямого режима, "
+    "она написана не для `torch.func` или у `x` и `v` разные dtype.",
+)
+def raises_in_swapped() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), (_cube, torch.ones(2), torch.tensor([1.0, 10.0]))
 
 
 @expose_swap.mistake(
@@ -1310,8 +1711,10 @@ def changed_places() -> tuple[Example, Example]:
 
 
 @expose_swap.mistake(
-    en="It looks as if the first example has zeros in `J` or in `v`, as a function has that works on each entry alone.",
-    ru="Похоже, что в первом примере есть нули в `J` или в `v`, как у функции, действующей на каждый элемент отдельно.",
+    en="It looks as if the first example has entries of `J` or of `v` that are zero or next to nothing, "
+    "as a function has that works on each entry alone.",
+    ru="Похоже, что в первом примере в `J` или в `v` есть нули или ничтожно малые элементы, "
+    "как у функции, действующей на каждый элемент отдельно.",
 )
 def entry_by_entry() -> tuple[Example, Example]:
     return (lambda x: (x + 1) ** 2, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
@@ -1331,6 +1734,16 @@ def symmetric_twice() -> tuple[Example, Example]:
 )
 def zero_direction() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([1.0, 2.0], [3.0, 4.0], v=(0.0, 0.0))
+
+
+@expose_swap.mistake(
+    en="It looks as if the second `J` is not symmetric, but the two products agree to 1 % for this `v`. "
+    "Take another `v`, or a `J` further from a symmetric one.",
+    ru="Похоже, что вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. "
+    "Возьмите другой `v` или `J`, которая дальше от симметричной.",
+)
+def almost_the_same() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.01, 1.0])
 
 
 # ------------------------------------------------------------------------- extra: a function without forward mode
@@ -1357,8 +1770,8 @@ def _cube(x: Tensor) -> Tensor:
 
 def cubic(rng: torch.Generator, n: int, m: int) -> Function:
     """A function from R^n to R^m that has no forward mode."""
-    a, f = uniform(rng, m, n), curved(rng, n, m)
-    return lambda x: _cube(a @ x) + f(x)
+    a, f = uniform(rng, m, n) / n, steep(rng, n, m)
+    return Formula("x -> Cube.apply(a @ x) + ...", lambda x: _cube(a @ x) + f(x))
 
 
 @exercise(
@@ -1366,15 +1779,17 @@ def cubic(rng: torch.Generator, n: int, m: int) -> Function:
     kind="complete",
     difficulty=2,
     minutes=10,
+    rtol=_NEAR,
     aspects=[
-        jvp.aspects[0],
+        aspect("product", 1.5, *jvp.aspects[0].says),
         aspect("exact", 0.5, *jvp.aspects[1].says),
         aspect("passes", 0.5, *jvp.aspects[2].says),
+        aspect("largest", 0.5, *jvp.aspects[3].says),
     ],
     hints=[
         Text(
-            "`uᵀJ` is linear in `u`. What is its Jacobian with respect to `u`?",
-            "`uᵀJ` линейно по `u`. Какова его матрица Якоби по `u`?",
+            "`torch.autograd.grad(y, x, u)` gives `uᵀJ`. What does it give as a function of `u`, and what is its Jacobian?",
+            "`torch.autograd.grad(y, x, u)` даёт `uᵀJ`. Какая это функция от `u` и какова её матрица Якоби?",
         ),
         Text(
             "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by `u`.",
@@ -1400,13 +1815,18 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 for _name in (
     "other_product",
-    "returns_the_value",
+    "one_whole_step",
+    "matrix_from_the_left",
     "gradient_times_v",
     "sum_of_the_product",
     "no_graph_to_go_on",
+    "untracked_cotangent",
+    "by_x_with_zeros",
+    "by_x_with_ones",
     "cotangent_like_the_input",
     "finite_differences",
     "all_rows_first",
+    "wasted_calls",
 ):
     jvp_by_backward.mistake(*jvp.mistakes[_name].says)(jvp.mistakes[_name].program)
 
@@ -1420,8 +1840,8 @@ def returns_value_and_jvp(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if forward mode was asked of a function that has none.",
-    ru="Похоже, что прямой режим потребовали от функции, у которой его нет.",
+    en="It looks as if forward mode was used on a function that has none.",
+    ru="Похоже, что прямой режим применён к функции, у которой его нет.",
 )
 def asks_for_forward_mode(f: Function, x: Tensor, v: Tensor) -> object:
     with forward_ad.dual_level():
@@ -1437,15 +1857,22 @@ def asks_torch_func(f: Function, x: Tensor, v: Tensor) -> object:
 
 
 @jvp_by_backward.mistake(
-    en="It looks as if `u` does not require grad: nothing can be differentiated by it.",
-    ru="Похоже, что для `u` вычисления не отслеживаются: по нему нельзя дифференцировать.",
+    en="It looks as if the value `f(x)` came back, and not the product.",
+    ru="Похоже, что вернулось значение `f(x)`, а не произведение.",
 )
-def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
+def value_alone(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return f(x)
+
+
+@jvp_by_backward.mistake(
+    en="It looks as if the whole matrix was built in one batched pass: one pass it is, but of many vectors at once.",
+    ru="Похоже, что вся матрица построена за один проход по батчу: проход один, но в нём сразу много векторов.",
+)
+def all_rows_in_one_pass(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
     y = f(x)
-    u = torch.ones_like(y)
-    (g,) = torch.autograd.grad(y, x, u, create_graph=True)
-    return torch.autograd.grad(g, u, v)[0]
+    (matrix,) = torch.autograd.grad(y, x, torch.eye(len(y), dtype=y.dtype), is_grads_batched=True)
+    return matrix @ v
 
 
 # ------------------------------------------------------------------------------- extra: what gradcheck does not see
@@ -1455,13 +1882,13 @@ def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
     title=Text("Where gradcheck is blind", "Чего не видит gradcheck"),
     kind="write the counter-example",
     difficulty=2,
-    minutes=10,
+    minutes=15,
     aspects=[
         aspect(
             "passes",
             0.5,
-            en="`gradcheck(f, (x,))` passes.",
-            ru="`gradcheck(f, (x,))` проходит.",
+            en="Both points are in float64, of at most 100 entries, and `gradcheck(f, (x,))` passes.",
+            ru="Обе точки в float64, в каждой не больше 100 элементов, и `gradcheck(f, (x,))` проходит.",
         ),
         aspect(
             "smooth",
@@ -1472,8 +1899,8 @@ def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
         aspect(
             "wrong",
             1,
-            en="At `elsewhere` the gradient from autograd is wrong by more than 1 %.",
-            ru="В точке `elsewhere` градиент от autograd ошибается больше чем на 1 %.",
+            en="At `elsewhere` the gradient from autograd is wrong by more than 1 %, or no number.",
+            ru="В точке `elsewhere` градиент от autograd ошибается больше чем на 1 % или не является числом.",
             after=("passes", "smooth"),
         ),
     ],
@@ -1483,8 +1910,8 @@ def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
             "`gradcheck` вызывает `f` около `x` и больше нигде. Что может `f` делать в других точках?",
         ),
         Text(
-            "`x * x.detach()` has the values of a square and half of its derivative.",
-            "У `x * x.detach()` значения квадрата и половина его производной.",
+            "The values of `x * x.detach()` are squares; the gradient is only half of a square's.",
+            "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
         ),
         Text(
             "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)",
@@ -1501,11 +1928,13 @@ def fool_gradcheck(answer: Any, case: Case) -> dict[str, object]:
         if value.requires_grad:
             (gradient,) = torch.autograd.grad(value, elsewhere, materialize_grads=True)
         before, after = _one_sided(f, elsewhere)
+        float64, small = x.dtype == elsewhere.dtype == torch.float64, max(x.numel(), elsewhere.numel()) <= 100
         return {
-            "passes": gradcheck(f, (x,), raise_exception=False),
+            "passes": float64 and small and gradcheck(f, (x,), raise_exception=False),
             "smooth": torch.allclose(before, after, rtol=1e-3, atol=1e-4),
-            "wrong": away_from((before + after) / 2, gradient) > 0.01,
-            "float64": x.dtype == elsewhere.dtype == torch.float64,
+            "wrong": not away_from((before + after) / 2, gradient) <= 0.01,  # NaN is wrong, too
+            "float64": float64,
+            "small": small,
             "repeatable": torch.equal(f(x), f(x)),
             "smooth_at_x": torch.allclose(*_one_sided(f, x), rtol=1e-3, atol=1e-4),
         }
@@ -1550,8 +1979,8 @@ def wrong_at_x() -> object:
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if the points are in float32. There `gradcheck` fails for functions that are right, too.",
-    ru="Похоже, что точки заданы в float32. Там `gradcheck` не проходит и для правильных функций.",
+    en="It looks as if a point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions, too.",
+    ru="Похоже, что точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных функций.",
 )
 def in_single_precision() -> object:
     return torch.sin, torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
@@ -1576,7 +2005,7 @@ def right_everywhere() -> object:
 # ----------------------------------------------------------------------------------------- extra: tall and wide
 
 
-_WIDTH, _FEW, _MANY = 32, 2, 12
+_WIDTH = 32  # of the layer between input and output
 
 
 @exercise(
@@ -1584,25 +2013,30 @@ _WIDTH, _FEW, _MANY = 32, 2, 12
     kind="design",
     difficulty=3,
     minutes=12,
-    rtol=EXACT,
     aspects=[
         aspect(
             "jacobian",
-            2,
-            en="What comes back is the Jacobian, of shape (m, n).",
-            ru="Возвращается матрица Якоби формы (m, n).",
+            1.5,
+            en="What comes back is the Jacobian, of shape (m, n) and of the dtype of `x`.",
+            ru="Возвращается матрица Якоби формы (m, n) и того же dtype, что у `x`.",
         ),
         aspect(
-            "tall",
-            1,
-            en="With 2 inputs and 12 outputs the work is that of 2 columns.",
-            ru="При 2 входах и 12 выходах работы столько, сколько нужно для 2 столбцов.",
+            "exact",
+            0.5,
+            en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
+            ru="Она точна до округления: ошибка не больше 1e-12 от наибольшего элемента (насчитано в единицах 1e-12).",
         ),
         aspect(
-            "wide",
+            "passes",
             1,
-            en="With 12 inputs and 2 outputs the work is that of 2 rows.",
-            ru="При 12 входах и 2 выходах работы столько, сколько нужно для 2 строк.",
+            en="Calls of `f` and backward passes together are at most k + 3, where k is the smaller of m and n.",
+            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+        ),
+        aspect(
+            "largest",
+            1,
+            en="No new tensor has more than 64·k elements.",
+            ru="Ни в одном новом тензоре нет больше 64·k элементов.",
         ),
     ],
     hints=[
@@ -1621,58 +2055,73 @@ _WIDTH, _FEW, _MANY = 32, 2, 12
     ],
 )
 def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
-    found = answer.cheap_jacobian(case.f, case.x)
-    tall, wide = (_jacobian_cost(answer.cheap_jacobian, n, m) for n, m in ((_FEW, _MANY), (_MANY, _FEW)))
-    excess = [_excess(cost) for cost in (tall, wide)]
-    return {"jacobian": found, "tall": not any(excess[0]), "wide": not any(excess[1]), "excess": excess}
-
-
-def _jacobian_cost(jacobian: Callable[..., object], n: int, m: int) -> Cost:
-    """The cost of a Jacobian of a function from R^n to R^m through a layer of 32 numbers."""
-    into = torch.linspace(-1, 1, _WIDTH * n, dtype=torch.float64).reshape(_WIDTH, n)
-    out_of = torch.linspace(-1, 1, m * _WIDTH, dtype=torch.float64).reshape(m, _WIDTH)
-    x = torch.linspace(0, 1, n, dtype=torch.float64)
-    return Cost(lambda counted: jacobian(counted, x), lambda p: out_of @ (into @ p).tanh())
-
-
-def _excess(cost: Cost) -> list[bool]:
-    """Are there too many passes, and is anything larger than 2 vectors of the inner layer, and twice that?"""
-    return [cost.passes > _FEW + 3, cost.largest > 2 * _FEW * _WIDTH]
+    truth = case.f.jacobian(case.x)
+    watched = Watched(case.f, case.x)
+    found = answer.cheap_jacobian(watched, case.x)
+    with using_answer():
+        error = away_from(truth, found)
+    cost = Cost()
+    if error < 10 * _NEAR:  # the budgets wait for that
+        cost = Cost(lambda counted: answer.cheap_jacobian(counted, case.x), case.f)
+    m, n = truth.shape
+    return {
+        "jacobian": found,
+        "exact": counted_in(EXACT, error),
+        "passes": AtMost(limit=min(m, n) + 3, used=cost.passes),
+        "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest),
+        "moved": watched.moved,
+        "all_rows": cost.runs >= m,
+        "all_columns": cost.calls >= n,
+        "twice_as_many": cost.runs >= 2 * n,
+    }
 
 
 @cheap_jacobian.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    for n, m in [(2, 5), (4, 3)]:
-        yield Case(f=curved(rng, n, m), x=uniform(rng, n))
+    for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n alone nor m alone tells tall from wide
+        into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
+        yield Case(f=Through(into, out_of), x=uniform(rng, n))
+
+
+class Through(Formula):
+    """A function whose widest vector is that between the two matrices."""
+
+    def __init__(self, into: Tensor, out_of: Tensor) -> None:
+        super().__init__("x -> b @ (a @ x).tanh(), len(a @ x) = 32", lambda x: out_of @ (into @ x).tanh())
+        self.into, self.out_of = into, out_of
+
+    def jacobian(self, x: Tensor) -> Tensor:
+        slopes = 1 - (self.into @ x).tanh().square()
+        return self.out_of @ (slopes[:, None] * self.into)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if the rows are always computed, one for each output. With 12 outputs that is 12 of them.",
-    ru="Похоже, что всегда вычисляются строки, по одной на выход. При 12 выходах их 12.",
+    en="It looks as if a tall matrix, too, is computed row by row, a backward pass for each output. It has fewer columns.",
+    ru="Похоже, что и высокая матрица вычисляется по строкам, по обратному проходу на выход. Столбцов у неё меньше.",
 )
 def always_rows(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if `jacrev` is taken always. Its one pass is a batch of 12 vectors when there are 12 outputs.",
-    ru="Похоже, что всегда берётся `jacrev`. При 12 выходах её единственный проход — батч из 12 векторов.",
+    en="It looks as if for a tall matrix, too, all rows are computed at once, as `jacrev` does: a batch of m vectors.",
+    ru="Похоже, что и у высокой матрицы вычисляются сразу все строки, как в `jacrev`: это батч из m векторов.",
 )
 def always_jacrev(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if `jacfwd` is taken always. With 12 inputs it carries 12 tangents at once.",
-    ru="Похоже, что всегда берётся `jacfwd`. При 12 входах она проводит сразу 12 касательных вектора.",
+    en="It looks as if for a wide matrix, too, all columns are computed at once, as `jacfwd` does: n tangents at once.",
+    ru="Похоже, что и у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов сразу.",
 )
 def always_jacfwd(f: Function, x: Tensor) -> object:
     return torch.func.jacfwd(f)(x)
 
 
 @cheap_jacobian.mistake(
-    en="It looks as if the columns are always computed, one for each input. With 12 inputs that is 12 of them.",
-    ru="Похоже, что всегда вычисляются столбцы, по одному на вход. При 12 входах их 12.",
+    en="It looks as if a wide matrix, too, is computed column by column, a call of `f` for each input. It has fewer rows.",
+    ru="Похоже, что и широкая матрица вычисляется по столбцам, по вызову `f` на каждый вход. Строк у неё меньше.",
 )
 def always_columns(f: Function, x: Tensor) -> object:
     units = torch.eye(len(x), dtype=x.dtype)
@@ -1685,6 +2134,44 @@ def always_columns(f: Function, x: Tensor) -> object:
 )
 def the_other_way_round(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x) if len(f(x)) > len(x) else torch.func.jacfwd(f)(x)
+
+
+@cheap_jacobian.mistake(
+    en="It looks as if the choice is the wrong way round: a pass for each column where rows are few, "
+    "for each row where columns are few.",
+    ru="Похоже, что выбор сделан наоборот: проход на каждый столбец там, где мало строк, "
+    "и на каждую строку там, где мало столбцов.",
+)
+def loops_the_wrong_way(f: Function, x: Tensor) -> object:
+    return always_rows(f, x) if len(f(x)) > len(x) else always_columns(f, x)
+
+
+@cheap_jacobian.mistake(
+    en="It looks as if columns are computed where they are few, but each takes two backward passes: "
+    "`functional.jvp` does not use forward mode.",
+    ru="Похоже, что столбцы вычисляются там, где их мало, но каждый — двумя обратными проходами: "
+    "`functional.jvp` не использует прямой режим.",
+)
+def columns_by_two_passes(f: Function, x: Tensor) -> object:
+    if len(f(x)) < len(x):
+        return functional.jacobian(f, x)
+    return torch.stack([functional.jvp(f, x, unit)[1] for unit in torch.eye(len(x), dtype=x.dtype)], dim=1)
+
+
+@cheap_jacobian.mistake(
+    en="It looks as if `f` was called at other points than `x`: finite differences lose a third of the digits or more.",
+    ru="Похоже, что `f` вызвана не только в точке `x`: конечные разности теряют треть знаков или больше.",
+)
+def by_differences(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5)
+
+
+@cheap_jacobian.mistake(
+    en="It looks as if a tall matrix comes back transposed: its columns were stacked as rows.",
+    ru="Похоже, что высокая матрица возвращается транспонированной: её столбцы поставлены строками.",
+)
+def columns_stacked_as_rows(f: Function, x: Tensor) -> object:
+    return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
 
 
 @cheap_jacobian.mistake(
@@ -1724,8 +2211,9 @@ def predict_shapes(answer: Any, case: Case) -> dict[str, object]:
 
 
 @predict_shapes.mistake(
-    en="It looks as if `functional.jacobian` was expected to see the batch. It differentiates every sample with respect to every sample.",
-    ru="Похоже, что от `functional.jacobian` ожидали понимания батча. Она дифференцирует каждый пример по каждому примеру.",
+    en="It looks as if `functional.jacobian` was taken to know the batch. "
+    "It differentiates every sample with respect to every sample.",
+    ru="Похоже, вы решили, что `functional.jacobian` знает о батче. Она дифференцирует каждый пример по каждому примеру.",
 )
 def jacobian_knows_batches() -> dict[str, object]:
     return {"jacobian of the batch": (4, 1, 3)}
@@ -1741,18 +2229,42 @@ def vmap_gives_all_pairs() -> dict[str, object]:
 
 @predict_shapes.mistake(
     en="It looks as if the gradient of a sum was expected to be summed over the batch. It has the shape of its input.",
-    ru="Похоже, что градиент суммы ожидался просуммированным по батчу. У него форма входа.",
+    ru="Похоже, вы ждали, что градиент будет сложен по батчу. У градиента форма входа.",
 )
 def sum_is_summed() -> dict[str, object]:
     return {"grad of the sum": (3,)}
 
 
 @predict_shapes.mistake(
-    en="It looks as if all 48 numbers were taken for useful. Derivatives of a sample with respect to another one are zero.",
-    ru="Похоже, что все 48 чисел сочтены полезными. Производные одного примера по другому равны нулю.",
+    en="It looks as if all 48 numbers were taken for nonzero. Derivatives of a sample with respect to another one are zero.",
+    ru="Похоже, вы сочли все 48 чисел ненулевыми. Производные одного примера по другому равны нулю.",
 )
 def no_zeros() -> dict[str, object]:
     return {"entries that are not zero": 48}
+
+
+@predict_shapes.mistake(
+    en="It looks as if the zeros were counted: 36 entries are zero, the others are not.",
+    ru="Похоже, что подсчитаны нули: нулю равны 36 элементов, остальные не равны.",
+)
+def zeros_counted() -> dict[str, object]:
+    return {"entries that are not zero": 36}
+
+
+@predict_shapes.mistake(
+    en="It looks as if the output's dimension was left out. `row` returns a vector of one entry: it has shape (1,), not ().",
+    ru="Похоже, что пропущено измерение выхода. `row` возвращает вектор из одного элемента: его форма (1,), а не ().",
+)
+def output_left_out() -> dict[str, object]:
+    return {"vmap(jacrev)": (4, 3)}
+
+
+@predict_shapes.mistake(
+    en="It looks as if the output's last dimension was left out: the output of the batch has shape (4, 1), not (4,).",
+    ru="Похоже, что пропущено последнее измерение выхода: у выхода для батча форма (4, 1), а не (4,).",
+)
+def batch_output_left_out() -> dict[str, object]:
+    return {"jacobian of the batch": (4, 4, 3)}
 
 
 @predict_shapes.mistake(
@@ -1767,13 +2279,13 @@ def hessian_like_gradient() -> dict[str, object]:
     title=Text("Gradients of single samples", "Градиенты по отдельным примерам"),
     kind="complete",
     difficulty=2,
-    minutes=10,
+    minutes=12,
     aspects=[
         aspect(
             "gradients",
             2,
-            en="Row i is the gradient of the loss of sample i with respect to `w`.",
-            ru="Строка i — градиент функции потерь на примере i по `w`.",
+            en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
+            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
         ),
         aspect(
             "passes",
@@ -1804,8 +2316,8 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
     return {
         "gradients": gradients,
         "passes": AtMost(limit=3, used=counted.times + runs.times),
-        "calls": counted.times,
-        "backward_runs": runs.times,
+        "many_calls": counted.times >= len(case.x),
+        "many_runs": runs.times >= len(case.x),
     }
 
 
@@ -1813,13 +2325,16 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
 def _(rng: torch.Generator) -> Iterator[Case]:
     for samples, features in [(6, 3), (6, 2)]:
         yield Case(
-            loss=_sample_loss, w=uniform(rng, features), x=signed(rng, samples, features), y=signed(rng, samples)
+            loss=Formula("w, x, y -> (dot(x, w).sin() - y)**2", _sample_loss),
+            w=uniform(rng, features),
+            x=signed(rng, samples, features),
+            y=signed(rng, samples),
         )
 
 
 def _sample_loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """The loss of one sample: `x` is a row of features, `y` a number."""
-    return ((x * w).sum(-1).sin() - y).square()
+    return (torch.dot(x, w).sin() - y).square()
 
 
 def _all_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -1859,8 +2374,8 @@ def gradient_by_x(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) 
 
 
 @per_sample_gradients.mistake(
-    en="It looks as if `vmap` was let loose on `w` as well. The weights are shared: `in_dims=(None, 0, 0)`.",
-    ru="Похоже, что `vmap` пошла и по `w`. Веса общие: `in_dims=(None, 0, 0)`.",
+    en="It looks as if `vmap` runs over `w` as well. The weights are shared: `in_dims=(None, 0, 0)`.",
+    ru="Похоже, что `vmap` перебирает и `w`. Веса общие: `in_dims=(None, 0, 0)`.",
 )
 def maps_the_weights(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return torch.func.vmap(torch.func.grad(loss))(w, x, y)  # type: ignore[no-any-return]
@@ -1883,3 +2398,46 @@ def a_pass_for_each_loss(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: T
     w = tracked(w)
     losses = torch.func.vmap(loss, in_dims=(None, 0, 0))(w, x, y)
     return torch.stack([torch.autograd.grad(each, w, retain_graph=True)[0] for each in losses])
+
+
+@per_sample_gradients.mistake(
+    en="It looks as if `loss` was called with the whole batch. It takes one sample; `vmap` calls it for each.",
+    ru="Похоже, что `loss` вызвана для всего батча. Она принимает один пример; для каждого её вызовет `vmap`.",
+)
+def loss_of_the_batch(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    w = w.expand(len(x), -1).clone().requires_grad_()
+    return torch.autograd.grad(loss(w, x, y).sum(), w)[0]
+
+
+@per_sample_gradients.mistake(
+    en="It looks as if the losses were summed, and the one gradient of the sum was put into every row.",
+    ru="Похоже, что потери сложены и единственный градиент суммы поставлен в каждую строку.",
+)
+def sum_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return _all_samples(loss, w, x, y).sum(0).expand(len(x), -1)
+
+
+@per_sample_gradients.mistake(
+    en="It looks as if the losses were averaged, and the one gradient of the mean was put into every row.",
+    ru="Похоже, что потери усреднены и единственный градиент среднего поставлен в каждую строку.",
+)
+def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return _all_samples(loss, w, x, y).mean(0).expand(len(x), -1)
+
+
+@per_sample_gradients.mistake(
+    en="It looks as if the matrix is transposed: the gradient of a sample is a row.",
+    ru="Похоже, что матрица транспонирована: градиент по примеру — это строка.",
+)
+def samples_as_columns(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return _all_samples(loss, w, x, y).T
+
+
+@per_sample_gradients.mistake(
+    en="It looks as if there is one backward pass, but a call of `loss` for each sample before it.",
+    ru="Похоже, что обратный проход один, но перед ним `loss` вызвана для каждого примера.",
+)
+def calls_one_by_one(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    w = tracked(w)
+    losses = torch.stack([loss(w, a, b) for a, b in zip(x, y)])
+    return torch.autograd.grad(losses, w, torch.eye(len(x), dtype=w.dtype), is_grads_batched=True)[0]

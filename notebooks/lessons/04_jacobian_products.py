@@ -1,27 +1,27 @@
 # %% [markdown] tags=["en"] reading=22
 # # Jacobian products
 #
-# A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` computes none of them one by one. It computes one product of that matrix with a vector, at about the price of one more forward pass. Which vector, which side, and what if you need another product?
+# A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` computes none of them one by one. They form a matrix, and it computes one product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
 #
 # After this lesson you can:
 #
-# * say which shape `v` has in `backward(v)`, and what comes back;
-# * get $v^TJ$, $Jv$, rows, columns and $Hv$ without building a matrix, and count what it cost;
-# * tell the two products apart on a matrix where they look alike;
-# * check a derivative numerically, with the right step, and name what such a check does not see.
+# * say which shape `v` has in `backward(v)`, and what ends up in `.grad`;
+# * get $v^TJ$, $Jv$, rows, columns and the product with the Hessian matrix, $Hv$, without building a matrix, and count what it cost;
+# * tell one product from the other where they look alike;
+# * check a derivative numerically, with a suitable step, and name what such a check does not see.
 #
 # You need lesson 02: the graph, `backward()`, `retain_graph`, `torch.autograd.grad`.
-# %% [markdown] tags=["ru"] of="340b6e10"
+# %% [markdown] tags=["ru"] of="e5e5a8f8"
 # # Произведения с матрицей Якоби
 #
-# У функции с 1000 входов и 1000 выходов миллион частных производных. `backward()` не вычисляет их по одной. Он вычисляет одно произведение этой матрицы на вектор, примерно по цене ещё одного прямого прохода. Какой это вектор, с какой стороны он стоит и что делать, если нужно другое произведение?
+# У функции с 1000 входов и 1000 выходов миллион частных производных. `backward()` не вычисляет их по одной. Эти производные составляют матрицу, и он вычисляет одно произведение вектора с ней, по цене, сравнимой с прямым проходом. Какой это вектор, с какой стороны он стоит и что делать, если нужно другое произведение?
 #
 # После урока вы сможете:
 #
-# * сказать, какой формы `v` в `backward(v)` и что вернётся;
-# * получать $v^TJ$, $Jv$, строки, столбцы и $Hv$, не строя матрицу, и подсчитать, чего это стоило;
-# * отличить два произведения на матрице, где они похожи;
-# * проверить производную численно, с верным шагом, и назвать то, чего такая проверка не видит.
+# * сказать, какой формы `v` в `backward(v)` и что окажется в `.grad`;
+# * получать $v^TJ$, $Jv$, строки, столбцы и произведение с матрицей Гессе $Hv$, не строя матрицу, и подсчитать, чего это стоило;
+# * отличить одно произведение от другого там, где они выглядят одинаково;
+# * проверить производную численно, с подходящим шагом, и назвать то, чего такая проверка не видит.
 #
 # Понадобится урок 02: граф, `backward()`, `retain_graph`, `torch.autograd.grad`.
 # %% tags=["en"]
@@ -37,29 +37,40 @@ import torch
 from torch.autograd import forward_ad, functional, gradcheck
 
 # %% tags=["fact"]
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Products(TorchDispatchMode):
+    """Counts the products with a matrix."""
+
+    times = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.times += func._schema.name in ("aten::mm", "aten::mv", "aten::addmm", "aten::addmv")
+        return func(*args, **(kwargs or {}))
+
 
 layers = torch.ones(64, 64), torch.ones(64, 64)
 column = torch.ones(64, 1, requires_grad=True)
-with FlopCounterMode(display=False) as forward_flops:
+with Products() as forward:
     (layers[1] @ (layers[0] @ column).tanh()).tanh()
-with FlopCounterMode(display=False) as both_flops:
+with Products() as both:
     torch.autograd.grad((layers[1] @ (layers[0] @ column).tanh()).tanh().sum(), column)
-assert both_flops.get_total_flops() == 2 * forward_flops.get_total_flops()
+assert forward.times == 2 and both.times == 4
 
 
 # %% [markdown] tags=["en"]
 # ## `v` has the output's shape
 #
-# Let $y = Wx$ with three inputs and two outputs. The *Jacobian matrix* $J$ of a function has a row for each output and a column for each input: $J_{ij}$ is the partial derivative of $y_i$ with respect to $x_j$. Here $J$ is $W$ itself, of shape (2, 3). Notes that draw it as n by n show a special case: it is square only when there are as many outputs as inputs.
+# Let $y = Wx$ with three inputs and two outputs. The *Jacobian matrix* $J$ of a function has a row for each output and a column for each input: $J_{ij}$ is the partial derivative of $y_i$ with respect to $x_j$. Here $J$ is $W$ itself, of shape (2, 3). Lecture notes often draw it n by n; that is the special case of as many outputs as inputs.
 #
-# `y.backward(v)` puts the *vector-Jacobian product* $v^TJ$ into `x.grad`: the rows of $J$, each times its entry of $v$, added up. It is the gradient of the number $v_1y_1 + v_2y_2$. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="5bf278e2"
+# `y.backward(v)` adds the *vector-Jacobian product* $v^TJ$ to `x.grad`, which is empty here: the rows of $J$, each times its entry of $v$, added up. It is the gradient of the number $v_1y_1 + v_2y_2$. Read the code; do not call `which_v()` yet.
+# %% [markdown] tags=["ru"] of="9d9eb1a1"
 # ## У `v` форма выхода
 #
-# Пусть $y = Wx$, входов три, выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя строго это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама $W$, её форма (2, 3). Конспекты, в которых она нарисована как n на n, показывают частный случай: она квадратна, только когда выходов столько же, сколько входов.
+# Пусть $y = Wx$, входов три, выходов два. В *матрице Якоби* $J$ (часто говорят «якобиан», хотя строго это её определитель) на каждый выход приходится строка, на каждый вход — столбец: $J_{ij}$ — частная производная $y_i$ по $x_j$. Здесь $J$ — это сама $W$, её форма (2, 3). В конспектах её часто рисуют n на n; это частный случай, когда выходов столько же, сколько входов.
 #
-# `y.backward(v)` кладёт в `x.grad` *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: строки $J$, каждая умножена на свой элемент $v$, сложены. Это градиент числа $v_1y_1 + v_2y_2$. Прочтите функцию, но пока не вызывайте её.
+# `y.backward(v)` прибавляет к `x.grad` (здесь он пуст) *произведение вектора на матрицу Якоби* (VJP) $v^TJ$: строки $J$, каждая умножена на свой элемент $v$, сложены. Это градиент числа $v_1y_1 + v_2y_2$. Прочтите код, но `which_v()` пока не вызывайте.
 # %%
 W = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
 A = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -98,13 +109,13 @@ def which_v():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_vjp`: which v, and what comes back
-# *predict · ●○○ · 7 minutes · 1 point*
+# ### Exercise `predict_vjp`: which v, and what it gives
+# *predict · ●○○ · 9 minutes · 1 point*
 #
 # Put what `which_v()` returns in place of each `...`: a list of numbers such as `[1.0, 2.0]`, or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="2211203c"
-# ### Упражнение `predict_vjp`: какой v и что вернётся
-# *предсказать · ●○○ · 7 минут · 1 балл*
+# %% [markdown] tags=["ru"] of="504398c2"
+# ### Упражнение `predict_vjp`: какой v и что получится
+# *предсказать · ●○○ · 9 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `which_v()`: список чисел, например `[1.0, 2.0]`, или `"RuntimeError"`.
 # %% answer="predict_vjp"
@@ -146,21 +157,21 @@ which_v()
 # %% [markdown] tags=["en"]
 # Four sentences from published notebooks, and what the table says about them:
 #
-# * "You can only call `backward()` on a scalar." No: on an output of any shape, if you say with `v` how its entries count. What fails is a missing `v` for more than one element.
+# * "You can only call `backward()` on a scalar." No: on an output of any shape, if you say with `v` how much each of its entries counts. What fails is a missing `v` for more than one element.
 # * "`v` has the size of the tensor with respect to which we differentiate." No: `v` has the shape of the output.
-# * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions. For shape (1,) the call without an argument works, the other one raises.
+# * "`backward()` is the same as `backward(torch.tensor(1.))`." Only for an output without dimensions. For shape (1,) the first call works, and the second one raises an error.
 # * "The gradient of the vector $y$ with respect to $x$ is the Jacobian product." The derivative is the matrix $J$. The product $v^TJ$ is what `backward` computes instead of it.
 #
-# And the last one, for `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nobody would have raised an error. Here are the texts of the two errors.
-# %% [markdown] tags=["ru"] of="7e3f5b83"
+# For `A`: $[31, 42]$ is $v^TA$. The other product, $Av = [21, 43]$, has the same shape, and nothing would have raised an error. In the last row `v` has another dtype than the output: autograd converts it. Only the shape has to agree. Here are the texts of the two errors.
+# %% [markdown] tags=["ru"] of="2980f40a"
 # Четыре фразы из опубликованных тетрадей и то, что о них говорит таблица:
 #
-# * «`backward()` можно вызвать только для скаляра». Нет: для выхода любой формы, если с помощью `v` сказать, с какими весами входят его элементы. Ошибка возникает, когда элементов больше одного, а `v` нет.
+# * «`backward()` можно вызвать только для скаляра». Нет: для выхода любой формы, если с помощью `v` сказать, с какими весами сложить его элементы. Ошибка возникает, когда элементов больше одного, а `v` нет.
 # * «Размер `v` такой же, как у тензора, по которому дифференцируют». Нет: форма `v` — это форма выхода.
-# * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Только для выхода без измерений. Для формы (1,) вызов без аргумента работает, а второй вызывает ошибку.
+# * «`backward()` — то же самое, что `backward(torch.tensor(1.))`». Только для выхода без измерений. Для формы (1,) первый вызов работает, а второй даёт ошибку.
 # * «Градиент вектора $y$ по $x$ — это произведение Якоби». Производная — это сама матрица $J$. Произведение $v^TJ$ — то, что `backward` вычисляет вместо неё.
 #
-# И последнее, про `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и никакой ошибки не было бы. Вот тексты двух ошибок.
+# Про `A`: $[31, 42]$ — это $v^TA$. У другого произведения, $Av = [21, 43]$, та же форма, и никакой ошибки не было бы. В последней строке dtype у `v` другой, чем у выхода: autograd его преобразует. Совпадать обязана только форма. Вот тексты двух ошибок.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 for v in (None, torch.ones(3)):
@@ -186,10 +197,13 @@ assert said(torch.ones(2, 1)).startswith("Mismatch in shape")
 number = torch.ones((), requires_grad=True)
 (2 * number).backward(torch.tensor(1.0))
 assert number.grad == 2
+wide_x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+(third,) = torch.autograd.grad(2 * wide_x, wide_x, torch.full((3,), 1 / 3))
+assert third.dtype == torch.float64 and torch.equal(third, 2 * torch.full((3,), 1 / 3).double())
 # %% [markdown] tags=["en"]
-# A picture of both products for a matrix of shape (4, 6). From the left, $v$ weighs rows; here it picks one. From the right it weighs columns; here it mixes two. `backward` is the left half.
-# %% [markdown] tags=["ru"] of="84a2ac83"
-# Оба произведения для матрицы формы (4, 6). Слева $v$ взвешивает строки; здесь он выбирает одну. Справа он взвешивает столбцы; здесь он смешивает два. `backward` — это левая половина.
+# The picture shows both products for a matrix of shape (4, 6); white is 0. From the left, $v$ weighs rows; here it picks one. From the right it weighs columns; here it mixes two. `backward` computes what is on the left.
+# %% [markdown] tags=["ru"] of="7e7ccb37"
+# На рисунке оба произведения для матрицы формы (4, 6); белый цвет — это 0. Слева $v$ взвешивает строки; здесь он выбирает одну. Справа он взвешивает столбцы; здесь он смешивает два. `backward` вычисляет то, что слева.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
@@ -199,10 +213,11 @@ layout = [[".", ".", "right", "."], ["left", "J", "J again", "J v"], [".", "v^T 
 sizes = {"width_ratios": [1, 6, 6, 1], "height_ratios": [1, 4, 1]}
 _, axes = plt.subplot_mosaic(layout, figsize=(10, 4.2), gridspec_kw=sizes)
 shown = {"left": left[:, None], "J": matrix, "v^T J": (left @ matrix)[None]}
+titles = {"left": "$v$", "J": "$J$", "v^T J": "$v^TJ$", "right": "$v$", "J again": "$J$", "J v": "$Jv$"}
 shown |= {"right": right[None], "J again": matrix, "J v": (matrix @ right)[:, None]}
 for name, numbers in shown.items():
     axes[name].imshow(numbers, cmap="RdBu", vmin=-1.5, vmax=1.5, aspect="auto")
-    axes[name].set(title={"left": "v", "right": "v", "J again": "J"}.get(name, name), xticks=[], yticks=[])
+    axes[name].set(title=titles[name], xticks=[], yticks=[])
 axes["J"].add_patch(plt.Rectangle((-0.5, 1.5), 6, 1, fill=False, linewidth=3))
 for j in (1, 4):
     axes["J again"].add_patch(plt.Rectangle((j - 0.5, -0.5), 1, 4, fill=False, linewidth=3))
@@ -213,52 +228,39 @@ plt.show()
 # %% [markdown] tags=["en"]
 # ## An example that hides two mistakes
 #
-# The sentence about the size of `v` comes with this code:
-#
-# ```python
-# inp = torch.eye(5, requires_grad=True)
-# out = (inp + 1).pow(2)
-# out.backward(torch.ones_like(inp), retain_graph=True)
-# print(f"First call\n{inp.grad}")
-# out.backward(torch.ones_like(inp), retain_graph=True)
-# print(f"\nSecond call\n{inp.grad}")
-# ```
-#
-# It runs, because `inp` and `out` have the same shape. The second call shows 8 and 4 where the first shows 4 and 2. The arguments were the same; `.grad` has added up. And the function works on each entry alone, so its Jacobian is diagonal: $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
-# %% [markdown] tags=["ru"] of="99d2bddc"
+# The sentence that `v` has the size of the input comes with the code below. What does it show about `v`?
+# %% [markdown] tags=["ru"] of="8d46ee9d"
 # ## Пример, который скрывает две ошибки
 #
-# К фразе о размере `v` приложен такой код:
-#
-# ```python
-# inp = torch.eye(5, requires_grad=True)
-# out = (inp + 1).pow(2)
-# out.backward(torch.ones_like(inp), retain_graph=True)
-# print(f"First call\n{inp.grad}")
-# out.backward(torch.ones_like(inp), retain_graph=True)
-# print(f"\nSecond call\n{inp.grad}")
-# ```
-#
-# Он работает, потому что у `inp` и `out` одна форма. Второй вызов показывает 8 и 4 там, где первый — 4 и 2. Аргументы были одинаковы; это накопился `.grad`. К тому же функция действует на каждый элемент отдельно, и её матрица Якоби диагональна: элементы $v^TJ$ и $Jv$ одни и те же. Ничто в этом примере не отличило бы верную фразу от неверной.
+# К фразе о том, что размер `v` — это размер входа, приложен код ниже. Что он показывает о `v`?
+# %%
+inp = torch.eye(5, requires_grad=True)
+out = (inp + 1).pow(2)
+out.backward(torch.ones_like(inp), retain_graph=True)
+print(f"First call\n{inp.grad}")
+out.backward(torch.ones_like(inp), retain_graph=True)
+print(f"\nSecond call\n{inp.grad}")
+# %% [markdown] tags=["en"]
+# It runs, because `inp` and `out` have the same shape. The second call shows 8 and 4 where the first shows 4 and 2. The arguments were the same; `.grad` has added up. And the function works on each entry alone, so its Jacobian is diagonal (inputs and outputs written as vectors of 25): $v^TJ$ and $Jv$ have the same entries. Nothing in this example could tell a right sentence from a wrong one.
+# %% [markdown] tags=["ru"] of="36288805"
+# Он работает, потому что у `inp` и `out` одна форма. Второй вызов показывает 8 и 4 там, где первый — 4 и 2. Аргументы были одинаковы; это накопился `.grad`. К тому же функция действует на каждый элемент отдельно, и её матрица Якоби диагональна (если записать входы и выходы векторами из 25 чисел): элементы $v^TJ$ и $Jv$ одни и те же. Ничто в этом примере не отличило бы верную фразу от неверной.
 # %% tags=["fact"]
+assert inp.grad[0, 0] == 8 and inp.grad[0, 1] == 4
 eye = torch.eye(5, requires_grad=True)
-squares = (eye + 1).pow(2)
-squares.backward(torch.ones_like(eye), retain_graph=True)
+(eye + 1).pow(2).backward(torch.ones_like(eye))
 assert eye.grad[0, 0] == 4 and eye.grad[0, 1] == 2
-squares.backward(torch.ones_like(eye), retain_graph=True)
-assert eye.grad[0, 0] == 8 and eye.grad[0, 1] == 4
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `fix_two_products`: two products of one graph
-# *find the bug · ●●○ · 8 minutes · 3 points*
+# ### Exercise `fix_two_products`: two products of one function
+# *find the bug · ●●○ · 10 minutes · 3 points*
 #
 # Here is that code as a function. Mend it: it should return a pair of tensors of the shape of `inp`, first the product $v^TJ$ with a `v` of ones, then the one with the given `v`.
 #
 # `f` takes and returns a tensor, and the output may have another shape than `inp`; `v` has the output's shape. `inp` is a leaf that requires grad. Its `.grad` may hold something from before, or `None`: afterwards it holds the same.
-# %% [markdown] tags=["ru"] of="2045546f"
-# ### Упражнение `fix_two_products`: два произведения по одному графу
-# *найти ошибку · ●●○ · 8 минут · 3 балла*
+# %% [markdown] tags=["ru"] of="a811358a"
+# ### Упражнение `fix_two_products`: два произведения для одной функции
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
 # Вот тот же код в виде функции. Исправьте её: она должна вернуть пару тензоров формы `inp` — сначала произведение $v^TJ$, где `v` из единиц, затем произведение с данным `v`.
 #
@@ -310,17 +312,17 @@ check("fix_two_products")
 
 
 # %% [markdown] tags=["en"]
-# `torch.autograd.grad(out, inp, v)` returns $v^TJ$ and leaves `.grad` alone. It returns a tuple, one entry for each input, hence the comma in `(first,) =`. For products it is the better tool; `backward` is for training.
+# `torch.autograd.grad(out, inp, v)` returns $v^TJ$ and leaves `.grad` alone. It returns a tuple, one entry for each input, hence the comma in `(first,) =`. For products it is the better tool; `backward` is for training networks.
 #
 # ## The whole matrix
 #
-# If you do want $J$: one product for each unit vector gives it row by row. `functional.jacobian` does exactly that. A notebook shows it on a function of two arguments:
-# %% [markdown] tags=["ru"] of="a18afeee"
-# `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не трогает `.grad`. Возвращается кортеж, по элементу на каждый вход, отсюда запятая в `(first,) =`. Для произведений это более удобный инструмент; `backward` нужен для обучения.
+# If you do want $J$: its rows are the products with the unit vectors (one entry is 1, the others are 0). `functional.jacobian` does exactly that. A notebook shows it on a function of two arguments:
+# %% [markdown] tags=["ru"] of="4489ec0c"
+# `torch.autograd.grad(out, inp, v)` возвращает $v^TJ$ и не трогает `.grad`. Возвращается кортеж, по элементу на каждый вход, отсюда запятая в `(first,) =`. Для произведений это более удобный инструмент; `backward` нужен для обучения сетей.
 #
 # ## Матрица целиком
 #
-# Если нужна сама $J$, её строки дают произведения с единичными векторами, по одному на строку. `functional.jacobian` именно так и поступает. В одной тетради его показывают на функции двух аргументов:
+# Если нужна сама $J$, её строки — это произведения с векторами стандартного базиса (одна единица, остальные нули). `functional.jacobian` именно так и поступает. В одной тетради его показывают на функции двух аргументов:
 # %%
 def exp_adder(x, y):
     return 2 * x.exp() + 3 * y
@@ -331,8 +333,8 @@ functional.jacobian(exp_adder, inputs)
 
 
 # %% [markdown] tags=["en"]
-# Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the one entry of each argument beside it. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
-# %% [markdown] tags=["ru"] of="236ec436"
+# Two matrices came back, one for each argument: $2e^{x_i}$ on the diagonal of the first, 3 on that of the second. Both are diagonal, because each output depends on the entry with the same index in each argument. `torch.func.jacrev(exp_adder)` would return the first matrix only: it differentiates with respect to argument 0 unless told otherwise by `argnums`.
+# %% [markdown] tags=["ru"] of="63b7408a"
 # Вернулись две матрицы, по одной на аргумент: на диагонали первой стоят $2e^{x_i}$, на диагонали второй — 3. Обе диагональны, потому что каждый выход зависит только от соответствующего элемента каждого аргумента. `torch.func.jacrev(exp_adder)` вернула бы только первую матрицу: она дифференцирует по аргументу 0, если в `argnums` не сказано иначе.
 # %% tags=["fact"]
 by_x, by_y = functional.jacobian(exp_adder, inputs)
@@ -345,12 +347,12 @@ assert torch.equal(torch.func.jacrev(exp_adder, argnums=1)(*inputs), by_y)
 # ### Exercise `jacobian_rows`: the Jacobian, row by row
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `y`, of shape (m,), was computed from the leaf `x`, of shape (n,); the function itself is not given to you. Return the Jacobian matrix: a tensor of shape (m, n) whose row i is the gradient of `y[i]`. Leave `x.grad` as it was, whether something is in it or `None`.
-# %% [markdown] tags=["ru"] of="ef517bb0"
+# `y`, of shape (m,), was computed from the leaf `x`, of shape (n,); the function itself is not given to you. Return the Jacobian matrix: a tensor of shape (m, n) and of the dtype of `x`, whose row i is the gradient of `y[i]`. The tests are in float64. Leave `x.grad` as it was, whether something is in it or `None`.
+# %% [markdown] tags=["ru"] of="e1732c13"
 # ### Упражнение `jacobian_rows`: матрица Якоби по строкам
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# `y` формы (m,) вычислен по листовому тензору `x` формы (n,); самой функции у вас нет. Верните матрицу Якоби: тензор формы (m, n), в котором строка i — градиент `y[i]`. Оставьте `x.grad` таким, каким он был, лежит ли там что-то или `None`.
+# `y` формы (m,) вычислен по листовому тензору `x` формы (n,); самой функции у вас нет. Верните матрицу Якоби: тензор формы (m, n) и того же dtype, что у `x`, в котором строка i — градиент `y[i]`. Проверка идёт в float64. Оставьте `x.grad` таким, каким он был, лежит ли там что-то или `None`.
 # %% answer="jacobian_rows"
 def jacobian_rows(y, x):
     """The Jacobian of `y`, shape (m,), with respect to the leaf `x`, shape (n,): a tensor of shape (m, n)."""
@@ -405,13 +407,13 @@ check("jacobian_rows")
 #
 # What is the other product, $Jv$, good for? It says how all outputs change when the input moves along $v$: it is the derivative along a direction. With rows you need all of them before you can multiply: m backward passes.
 #
-# *Forward mode* needs none. It computes with *dual numbers* $a + b\varepsilon$, where $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, and 6 is the derivative of $x^2$ at 3. Each operation carries the value and, beside it, the *tangent*, which starts as $v$ and comes out as $Jv$. One pass through `f`, no graph, no backward.
-# %% [markdown] tags=["ru"] of="11953e05"
+# *Forward mode* needs none. It computes with *dual numbers* $a + b\varepsilon$, where $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, and 6 is the derivative of $x^2$ at 3. Each operation carries the value and, beside it, the *tangent*, which starts as $v$ and comes out as $Jv$. One pass through `f`, no graph, no backward pass.
+# %% [markdown] tags=["ru"] of="27846a8a"
 # ## Прямой режим: другое произведение
 #
 # Зачем нужно другое произведение, $Jv$? Оно говорит, как изменятся все выходы, если вход сдвинуть вдоль $v$: это производная по направлению. Чтобы получить его по строкам, нужны сначала все строки, то есть m обратных проходов.
 #
-# *Прямому режиму* не нужно ни одного. Он считает в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная $x^2$ в точке 3. Каждая операция проводит значение и рядом с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Один проход через `f`, без графа и без обратного прохода.
+# *Прямому режиму* не нужен ни один обратный проход. Он считает в *дуальных числах* $a + b\varepsilon$, где $\varepsilon^2 = 0$: $(3 + 1\varepsilon)^2 = 9 + 6\varepsilon$, и 6 — это производная $x^2$ в точке 3. Каждая операция передаёт дальше значение и вместе с ним *касательный вектор*: на входе он равен $v$, на выходе — $Jv$. Один проход через `f`, без графа и без обратного прохода.
 # %%
 x, v = torch.ones(2), torch.tensor([1.0, 10.0])
 
@@ -434,19 +436,24 @@ with forward_ad.dual_level():
 
 
 # %% [markdown] tags=["en"]
-# $[21, 43]$ is $Av$. Two things to note. The tangent lives inside the level: after the `with` it is `None`, so read it before. And `no_grad()` does not switch forward mode off: it is about graphs, and there is none here. `torch.func.jvp(f, (x,), (v,))` wraps the same thing and returns a pair, value and product.
+# $[21, 43]$ is $Av$. Two things to note. The tangent lives inside its level, the block `with forward_ad.dual_level()`: after the block it is `None`, so read it before. And `no_grad()` is about graphs, and there is none here, so it does not switch forward mode off. `torch.func.jvp(f, (x,), (v,))` wraps the same thing and returns a pair, value and product.
 #
-# There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, so its derivative with respect to $u$ is $J$ again, and a second product with $v$ from the other side gives $Jv$. Any $u$ will do, zeros too:
-# %% [markdown] tags=["ru"] of="f1c77cdd"
-# $[21, 43]$ — это $Av$. Заметьте две вещи. Касательный вектор живёт внутри уровня: после `with` на его месте `None`, поэтому читайте его раньше. И `no_grad()` не выключает прямой режим: он управляет графом, а графа здесь нет. `torch.func.jvp(f, (x,), (v,))` — обёртка вокруг того же; она возвращает пару, значение и произведение.
+# There is a second way, for functions that have no forward mode. $u^TJ$ is linear in $u$, and its Jacobian with respect to $u$ is $J^T$. A second product with a vector from the left, $v^TJ^T = (Jv)^T$, is what is wanted. Any $u$ will do, zeros too. For `A`:
+# %% [markdown] tags=["ru"] of="f140782b"
+# $[21, 43]$ — это $Av$. Обратите внимание на две вещи. Касательный вектор живёт внутри уровня, то есть блока `with forward_ad.dual_level()`: после блока на его месте `None`, поэтому читайте его раньше. И `no_grad()` управляет только графом, а графа здесь нет, поэтому прямой режим он не выключает. `torch.func.jvp(f, (x,), (v,))` — обёртка вокруг того же; она возвращает пару, значение и произведение.
 #
-# Есть и второй способ — для функций без прямого режима. $u^TJ$ линейно по $u$, поэтому его производная по $u$ — снова $J$, и второе произведение, с $v$ с другой стороны, даёт $Jv$. Подойдёт любой $u$, даже нули:
+# Есть и второй способ — для функций без прямого режима. $u^TJ$ линейно по $u$, и его матрица Якоби по $u$ — это $J^T$. Второе произведение с вектором слева, $v^TJ^T = (Jv)^T$, и есть то, что нужно. Подойдёт любой $u$, даже нулевой. Для `A`:
 # %%
-x = torch.ones(2, requires_grad=True)
-u = torch.zeros(2, requires_grad=True)  # the shape of the output
-(g,) = torch.autograd.grad(A @ x, x, u, create_graph=True)  # u^T J, with a graph: it depends on u
-torch.autograd.grad(g, u, v)
+def rows_mixed_by(u):  # u^T J, for the function x -> A @ x
+    return u @ A
+
+
+print(functional.jacobian(rows_mixed_by, torch.zeros(2)))
+print(functional.vjp(rows_mixed_by, torch.zeros(2), v)[1])
 # %% tags=["fact"]
+assert torch.equal(functional.jacobian(rows_mixed_by, torch.zeros(2)), A.T)
+assert functional.vjp(rows_mixed_by, torch.zeros(2), v)[1].tolist() == [21.0, 43.0]
+x, u = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
 assert torch.autograd.grad(torch.autograd.grad(A @ x, x, u, create_graph=True)[0], u, v)[0].tolist() == [21.0, 43.0]
 
 # %% [markdown] tags=["en"]
@@ -505,19 +512,19 @@ assert all(counts[name][3] == 4096 for name in ("functional.jacobian @ v", "jacr
 
 
 # %% [markdown] tags=["en"]
-# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` and `jacfwd` make one pass or none, and still build the matrix: the pass is batched by `vmap`, 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
+# `functional.jvp` makes two backward passes: in spite of its name it is not forward mode, it is the trick with $u$. `jacrev` makes one backward pass, `jacfwd` none, and both still build the matrix. They use `vmap`, which turns a function of one vector into a function of a batch of them: one pass carries 64 vectors at once. So no single count is enough. Count passes *and* look at the largest tensor.
 #
 # ### Exercise `jvp`: J v without J
-# *design · ●●○ · 14 minutes · 4 points*
+# *design · ●○○ · 8 minutes · 4 points*
 #
-# Return $Jv$ for a function `f` that takes a tensor of shape (n,) and returns one of shape (m,). `x` and `v` have shape (n,) and do not require grad. The product is exact up to rounding. Calls of `f` and backward passes together are at most 3, whatever n and m, and no new tensor has more than four times max(n, m) elements. No level of forward mode stays open: the function can be called again.
-# %% [markdown] tags=["ru"] of="050bb3b2"
-# `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. `jacrev` и `jacfwd` делают один проход или ни одного и всё же строят матрицу: проход собран `vmap` в батч, 64 вектора сразу. Поэтому одного подсчёта мало. Считайте проходы *и* смотрите на самый большой тензор.
+# Return $Jv$, a tensor of shape (m,) and of the dtype of `x`, for a function `f` that takes a tensor of shape (n,) and returns one of shape (m,). `x` and `v` have shape (n,) and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 3, whatever n and m, and no new tensor has more than 4·max(n, m) elements. No level of forward mode stays open: the function can be called again.
+# %% [markdown] tags=["ru"] of="228a4fcf"
+# `functional.jvp` делает два обратных прохода: вопреки названию, это не прямой режим, а приём с $u$. `jacrev` делает один обратный проход, `jacfwd` ни одного, и всё же обе строят матрицу. Они используют `vmap`, которая превращает функцию одного вектора в функцию батча: один проход ведёт сразу 64 вектора. Поэтому одного подсчёта мало. Считайте проходы *и* смотрите на самый большой тензор.
 #
 # ### Упражнение `jvp`: J v без J
-# *спроектировать · ●●○ · 14 минут · 4 балла*
+# *спроектировать · ●○○ · 8 минут · 4 балла*
 #
-# Верните $Jv$ для функции `f`, которая принимает тензор формы (n,) и возвращает тензор формы (m,). У `x` и `v` форма (n,), вычисления для них не отслеживаются. Произведение точно до округления. Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m, и ни в одном новом тензоре нет больше чем четырежды max(n, m) элементов. Ни один уровень прямого режима не остаётся открытым: функцию можно вызвать снова.
+# Верните $Jv$, тензор формы (m,) и того же dtype, что у `x`, для функции `f`, которая принимает тензор формы (n,) и возвращает тензор формы (m,). У `x` и `v` форма (n,), вычисления для них не отслеживаются; проверка идёт в float64. Произведение точно до округления: ошибка не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m, и ни в одном новом тензоре нет больше 4·max(n, m) элементов. Ни один уровень прямого режима не остаётся открытым: функцию можно вызвать снова.
 # %% answer="jvp"
 def jvp(f, x, v):
     """The product of the Jacobian of `f` at `x` with the direction `v`."""
@@ -590,16 +597,14 @@ def f(x):
 
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-v = torch.tensor([1.0, 10.0])
 for how in ({"retain_graph": True}, {"create_graph": True}):
     (g,) = torch.autograd.grad(f(x), x, **how)
     print(how, "-> g =", g.tolist(), "with graph" if g.requires_grad else "without graph")
 
-print("gradient of g @ v:    ", torch.autograd.grad(g @ v, x, retain_graph=True)[0].tolist())
-print("gradient of g.sum():  ", torch.autograd.grad(g.sum(), x, retain_graph=True)[0].tolist())
-print("gradient of g @ g:    ", torch.autograd.grad(g @ g, x)[0].tolist())
+print("gradient of g.sum():", torch.autograd.grad(g.sum(), x, retain_graph=True)[0].tolist())
+print("gradient of g @ g:  ", torch.autograd.grad(g @ g, x)[0].tolist())
 # %% tags=["fact"]
-x = torch.tensor([1.0, 2.0], requires_grad=True)
+x, v = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([1.0, 10.0])
 H = functional.hessian(f, x)
 (g,) = torch.autograd.grad(f(x), x, create_graph=True)
 assert H.tolist() == [[4, 2], [2, 0]] and g.tolist() == [4, 1] and v.tolist() == [1, 10]
@@ -618,15 +623,15 @@ except RuntimeError as error:
 # %% [markdown] tags=["en"]
 # `retain_graph=True` keeps the graph of `f`; the gradient that comes back has none, and differentiating it raises "element 0 of tensors does not require grad and does not have a grad_fn". `create_graph=True` records the backward pass itself.
 #
-# The last two lines of the output are what goes wrong quietly. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and the product rule counts it twice.
+# The last two lines of the output are mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and by the product rule $Hg$ counts twice.
 #
-# Now the costs again, for three sizes. Look for the counts that grow.
-# %% [markdown] tags=["ru"] of="57ca9bd3"
+# Now the costs again, for three sizes. Each of the four ways below is too dear for large n, or inexact. Which count gives it away?
+# %% [markdown] tags=["ru"] of="51fc644a"
 # `retain_graph=True` сохраняет граф `f`; у полученного градиента своего графа нет, и попытка его дифференцировать вызывает ошибку «element 0 of tensors does not require grad and does not have a grad_fn». `create_graph=True` записывает сам обратный проход.
 #
-# Последние две строки вывода — то, что ломается молча. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и правило произведения учитывает их дважды.
+# Последние две строки вывода — ошибки, о которых никто не сообщит. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и по правилу дифференцирования произведения $Hg$ входит дважды.
 #
-# Теперь снова стоимость, для трёх размеров. Найдите величины, которые растут.
+# Теперь снова стоимость, для трёх размеров. Каждый из четырёх способов ниже либо слишком дорог при больших n, либо неточен. Какая величина его выдаёт?
 # %%
 def rosenbrock(x):
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
@@ -643,7 +648,6 @@ def difference_of_gradients(f, x, v, h=1e-6):
 
 
 hessian_ways = {
-    "functional.hvp": lambda f, x, v: functional.hvp(f, x, v),
     "functional.hessian @ v": lambda f, x, v: functional.hessian(f, x) @ v,
     "row by row": rows_of_the_hessian,
     "func.hessian @ v": lambda f, x, v: torch.func.hessian(f)(x) @ v,
@@ -655,24 +659,31 @@ def sized(n):
     return torch.linspace(-1, 1, n, dtype=torch.float64, requires_grad=True), torch.ones(n, dtype=torch.float64)
 
 
-print(f"{'n = 32 / 64 / 128':24} {'calls':>9} {'backward':>14} {'operations':>18} {'largest / n':>14}")
+print(f"{'n = 16 / 32 / 64':24} {'calls':>9} {'backward':>14} {'operations':>18} {'largest / n':>14}")
 for name, how in hessian_ways.items():
-    rows = [(n, *cost(how, rosenbrock, *sized(n))) for n in (32, 64, 128)]
+    rows = [(n, *cost(how, rosenbrock, *sized(n))) for n in (16, 32, 64)]
     calls, runs, ops, largest = (" / ".join(str(row[i]) for row in rows) for i in (1, 2, 3, 4))
     scaled = " / ".join(f"{row[4] / row[0]:g}" for row in rows)
     print(f"{name:24} {calls:>9} {runs:>14} {ops:>18} {scaled:>14}")
 # %% tags=["fact"]
-small, large = ({name: cost(how, rosenbrock, *sized(n)) for name, how in hessian_ways.items()} for n in (32, 128))
-assert large["functional.hvp"] == (1, 3, small["functional.hvp"][2], 128)
-assert small["functional.hvp"][3] == 32
-assert large["functional.hessian @ v"][1] == large["row by row"][1] == 129
+ready_made = {
+    "functional.hvp": lambda f, x, v: functional.hvp(f, x, v),
+    "jvp of grad": lambda f, x, v: torch.func.jvp(torch.func.grad(f), (x,), (v,)),
+}
+small, large = (
+    {name: cost(how, rosenbrock, *sized(n)) for name, how in {**ready_made, **hessian_ways}.items()} for n in (16, 64)
+)
+assert large["jvp of grad"] == (1, 1, small["jvp of grad"][2], 64)
+assert large["functional.hvp"] == (1, 3, small["functional.hvp"][2], 64)
+assert small["functional.hvp"][3] == 16
+assert large["functional.hessian @ v"][1] == large["row by row"][1] == 65
 assert large["functional.hessian @ v"][2] > 3 * small["functional.hessian @ v"][2]
 assert large["row by row"][2] > 3 * small["row by row"][2]
-assert large["row by row"][3] == 128 and large["functional.hessian @ v"][3] == 128**2
+assert large["row by row"][3] == 64 and large["functional.hessian @ v"][3] == 64**2
 assert large["func.hessian @ v"][:3] == small["func.hessian @ v"][:3] and large["func.hessian @ v"][1] == 1
-assert large["func.hessian @ v"][3] == 128**2
+assert large["func.hessian @ v"][3] == 64**2
 assert large["finite differences"][:3] == small["finite differences"][:3] and large["finite differences"][:2] == (2, 2)
-assert large["finite differences"][3] == 128
+assert large["finite differences"][3] == 64
 x, direction = sized(32)
 right = functional.hessian(rosenbrock, x) @ direction
 errors = [(difference_of_gradients(rosenbrock, x, direction, h) - right).abs().max() / right.abs().max()
@@ -681,19 +692,19 @@ assert 1e-12 < min(errors) < 1e-8
 
 
 # %% [markdown] tags=["en"]
-# Each wrong way gives itself away somewhere, but no column catches all of them. `functional.hessian` and the rows make n + 1 backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of n times n. Finite differences pass every count, and lose at least a third of the digits.
+# Almost every one gives itself away in some column, but no column catches all of them. `functional.hessian` and the rows make n + 1 backward passes. The rows never make a matrix. `func.hessian` makes one pass and a constant number of operations, but a tensor of n times n. Finite differences show in no column: they fail in accuracy, and lose at least a third of the digits.
 #
 # ### Exercise `hvp`: H v without H
-# *design · ●●● · 16 minutes · 5 points*
+# *design · ●●○ · 14 minutes · 5 points*
 #
-# Return $Hv$, of shape (n,), for a function `f` that takes a tensor of shape (n,) and returns a number (a tensor without dimensions). `x` and `v` have shape (n,) and do not require grad. The product is exact up to rounding. Calls of `f` and backward passes together are at most 4, no new tensor has more than 4n elements, and the number of operations does not grow with n.
-# %% [markdown] tags=["ru"] of="457c5658"
-# Каждый неверный способ где-нибудь да выдаёт себя, но ни один столбец не ловит все. `functional.hessian` и построчный способ делают n + 1 обратный проход. Построчный нигде не создаёт матрицу. `func.hessian` делает один проход и постоянное число операций, но тензор размера n на n. Конечные разности проходят по всем подсчётам, но теряют не меньше трети знаков.
+# Return $Hv$, of shape (n,) and of the dtype of `x`, for a function `f` that takes a tensor of shape (n,) and returns a number (a tensor without dimensions). `x` and `v` have shape (n,) and do not require grad; the tests are in float64. The product is exact up to rounding: its error is at most $10^{-12}$ of its largest entry. Calls of `f` and backward passes together are at most 4, no new tensor has more than 4n elements, and the number of operations does not grow with n.
+# %% [markdown] tags=["ru"] of="b710a5e3"
+# Почти каждый из них выдаёт себя хотя бы в одном столбце, но ни один столбец не ловит все. `functional.hessian` и построчный способ делают n + 1 обратный проход. Построчный нигде не создаёт матрицу. `func.hessian` делает один проход и постоянное число операций, но тензор размера n на n. Конечные разности не видны ни в одном столбце: они проигрывают в точности и теряют не меньше трети знаков.
 #
 # ### Упражнение `hvp`: H v без H
-# *спроектировать · ●●● · 16 минут · 5 баллов*
+# *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Верните $Hv$ формы (n,) для функции `f`, которая принимает тензор формы (n,) и возвращает число (тензор без измерений). У `x` и `v` форма (n,), вычисления для них не отслеживаются. Произведение точно до округления. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше 4n элементов, и число операций не растёт с n.
+# Верните $Hv$ формы (n,) и того же dtype, что у `x`, для функции `f`, которая принимает тензор формы (n,) и возвращает число (тензор без измерений). У `x` и `v` форма (n,), вычисления для них не отслеживаются; проверка идёт в float64. Произведение точно до округления: ошибка не больше $10^{-12}$ от наибольшего элемента. Вызовов `f` и обратных проходов вместе не больше 4, ни в одном новом тензоре нет больше 4n элементов, и число операций не растёт с n.
 # %% answer="hvp"
 def hvp(f, x, v):
     """The product of the Hessian of `f` at `x` with `v`."""
@@ -746,13 +757,17 @@ check("hvp")
 
 
 # %% [markdown] tags=["en"]
+# Ready-made: `functional.hvp(f, x, v)` returns value and product, by backward passes alone. `torch.func.jvp(torch.func.grad(f), (x,), (v,))` is forward mode over a gradient: one call of `f`, one backward pass.
+#
 # ## Which step?
 #
-# A derivative of a function that you cannot look into, or a check of one that you wrote, takes two values of the function. To one side, $(f(x + h) - f(x)) / h$ has an error that shrinks like $h$. To both sides, $(f(x + h) - f(x - h)) / 2h$, it shrinks like $h^2$. So the smaller the step, the better?
-# %% [markdown] tags=["ru"] of="5bee0164"
+# A derivative of a function that you cannot look into, or a check of one that you wrote, takes two values of the function. The error of a one-sided difference, $(f(x + h) - f(x)) / h$, shrinks like $h$; that of a central one, $(f(x + h) - f(x - h)) / 2h$, like $h^2$. So the smaller the step, the better?
+# %% [markdown] tags=["ru"] of="d34a1d81"
+# Готовое: `functional.hvp(f, x, v)` возвращает значение и произведение, обходясь обратными проходами. `torch.func.jvp(torch.func.grad(f), (x,), (v,))` — прямой режим поверх градиента: один вызов `f`, один обратный проход.
+#
 # ## Какой шаг?
 #
-# Чтобы найти производную функции, внутрь которой не заглянуть, или проверить производную, написанную вами, хватит двух значений функции. В одну сторону, $(f(x + h) - f(x)) / h$, ошибка убывает как $h$. В обе стороны, $(f(x + h) - f(x - h)) / 2h$, она убывает как $h^2$. Значит, чем меньше шаг, тем лучше?
+# Чтобы найти производную функции, внутрь которой не заглянуть, или проверить производную, написанную вами, хватит двух значений функции. У односторонней разности, $(f(x + h) - f(x)) / h$, ошибка убывает как $h$, у центральной, $(f(x + h) - f(x - h)) / 2h$, — как $h^2$. Значит, чем меньше шаг, тем лучше?
 # %%
 def step_errors(h, dtype=torch.float64):
     """Errors of the one-sided and the central difference for sin at 1."""
@@ -783,13 +798,13 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# No. Below some step the error grows again: the two values agree in more and more digits, and the difference is made of rounding, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step of about $10^{-2}$, and worthless at $10^{-7}$.
+# No. Below some step the error grows again: the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step of about $10^{-2}$, and worthless at $10^{-7}$.
 #
-# Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ stored there is off by $2.5 \cdot 10^{-8}$ of itself; so is the derivative. `torch.zeros_like(x)` is as exact as `x`.
-# %% [markdown] tags=["ru"] of="287c6289"
-# Нет. Начиная с некоторого шага ошибка снова растёт: у двух значений совпадает всё больше знаков, и разность состоит из округления, около $10^{-16}/h$. Лучший шаг уравновешивает две ошибки. В float64 это около $10^{-8}$ в одну сторону, с ошибкой порядка $10^{-8}$, и около $10^{-5}$ в обе стороны, с ошибкой порядка $10^{-11}$. В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге около $10^{-2}$, а при $10^{-7}$ не годится совсем.
+# Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ stored there is off by $2.5 \cdot 10^{-8}$ of its size; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
+# %% [markdown] tags=["ru"] of="28adc345"
+# Нет. Начиная с некоторого шага ошибка снова растёт: у двух значений совпадает всё больше знаков, и в разности остаётся одна ошибка округления, около $10^{-16}/h$. Лучший шаг уравновешивает две ошибки. В float64 это около $10^{-8}$ в одну сторону, с ошибкой порядка $10^{-8}$, и около $10^{-5}$ в обе стороны, с ошибкой порядка $10^{-11}$. В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге около $10^{-2}$, а при $10^{-7}$ не годится совсем.
 #
-# Следите и за dtype шага. `torch.zeros(n)` — это float32, и записанное туда $10^{-5}$ отличается от себя на $2.5 \cdot 10^{-8}$ своей величины; на столько же ошибётся и производная. `torch.zeros_like(x)` так же точен, как `x`.
+# Следите и за dtype шага. `torch.zeros(n)` — это float32, и записанное туда $10^{-5}$ искажается на $2.5 \cdot 10^{-8}$ своей величины; такой же будет и относительная ошибка производной. `torch.zeros_like(x)` так же точен, как `x`.
 # %% tags=["fact"]
 sided = {power: step_errors(10.0**-power) for power in range(1, 13)}
 assert 1e-9 < min(error for error, _ in sided.values()) < 1e-8
@@ -804,14 +819,14 @@ assert min(single, key=single.get) in (2, 3) and min(single.values()) > 5e-6 and
 
 # %% [markdown] tags=["en"]
 # ### Exercise `numerical_jacobian`: the Jacobian of a black box
-# *design · ●●○ · 12 minutes · 4 points*
+# *design · ●●○ · 15 minutes · 4 points*
 #
-# `f` takes a tensor of shape (n,) and returns one of shape (m,), computed without a graph: autograd cannot help. `x` has shape (n,), dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape (m, n), with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. `x` does not change.
-# %% [markdown] tags=["ru"] of="4130552d"
+# `f` takes a tensor of shape (n,) and returns one of shape (m,), computed without a graph: autograd cannot help. `x` has shape (n,), dtype float64 and entries between 0.5 and 2.5; `f` and its derivatives are smooth, and its values are of the order of 10. Return the Jacobian matrix, a float64 tensor of shape (m, n), with an error of at most $10^{-9}$ of its largest entry. You may call `f` as often as you like. Afterwards `x` holds what it held before, up to rounding.
+# %% [markdown] tags=["ru"] of="e76415b9"
 # ### Упражнение `numerical_jacobian`: матрица Якоби чёрного ящика
-# *спроектировать · ●●○ · 12 минут · 4 балла*
+# *спроектировать · ●●○ · 15 минут · 4 балла*
 #
-# `f` принимает тензор формы (n,) и возвращает тензор формы (m,), вычисленный без графа: autograd здесь не поможет. У `x` форма (n,), dtype float64 и элементы от 0.5 до 2.5; `f` и её производные гладкие, а значения порядка 10. Верните матрицу Якоби, тензор float64 формы (m, n), с ошибкой не больше $10^{-9}$ от её наибольшего элемента. Вызывать `f` можно сколько угодно раз. `x` не меняется.
+# `f` принимает тензор формы (n,) и возвращает тензор формы (m,), вычисленный без графа: autograd здесь не поможет. У `x` форма (n,), dtype float64 и элементы от 0.5 до 2.5; `f` и её производные гладкие, а значения порядка 10. Верните матрицу Якоби, тензор float64 формы (m, n), с ошибкой не больше $10^{-9}$ от её наибольшего элемента. Вызывать `f` можно сколько угодно раз. После вызова в `x` лежит то же, что и раньше, с точностью до округления.
 # %% answer="numerical_jacobian"
 def numerical_jacobian(f, x):
     """The Jacobian of the black box `f` at `x`, by differences: a tensor of shape (m, n)."""
@@ -859,9 +874,9 @@ check("numerical_jacobian")
 
 
 # %% [markdown] tags=["en"]
-# `gradcheck(f, inputs)` does such a comparison for you: central differences with a step of $10^{-6}$ against autograd, at the inputs you give, entry by entry of the Jacobian. It wants float64; in float32 it fails for `sin`, whose derivative is right.
-# %% [markdown] tags=["ru"] of="92d89242"
-# `gradcheck(f, inputs)` делает такое сравнение за вас: центральные разности с шагом $10^{-6}$ против autograd, на данных вами входах, по всем элементам матрицы Якоби. Ей нужен float64; в float32 она не проходит для `sin`, производная которого верна.
+# `gradcheck(f, inputs)` does such a comparison for you: central differences with a step of $10^{-6}$ against autograd, at the inputs you give, entry by entry of the Jacobian. It wants float64; in float32 it fails even for `sin`, whose derivative is right.
+# %% [markdown] tags=["ru"] of="5905169d"
+# `gradcheck(f, inputs)` делает такое сравнение за вас: центральные разности с шагом $10^{-6}$ против autograd, на данных вами входах, по всем элементам матрицы Якоби. Ей нужен float64; в float32 проверка не проходит даже для `sin`, производная которого верна.
 # %%
 import warnings
 
@@ -888,13 +903,13 @@ assert inspect.signature(gradcheck).parameters["eps"].default == 1e-6
 #
 # ## A test that cannot fail
 #
-# Somebody wrote this function and a test with `f = lambda x: (x + 1) ** 2`. The test passes. What would you have tried?
-# %% [markdown] tags=["ru"] of="51428ee9"
-# Это ядро урока. Всё, что ниже, необязательно и на оценку не влияет.
+# Somebody wrote the function below and a test with `f = lambda x: (x + 1) ** 2`. The test passes. What would you have tried?
+# %% [markdown] tags=["ru"] of="934673b1"
+# На этом обязательная часть урока заканчивается. Всё, что ниже, на оценку не влияет.
 #
 # ## Тест, который не может не пройти
 #
-# Кто-то написал эту функцию и тест к ней с `f = lambda x: (x + 1) ** 2`. Тест проходит. А на чём проверили бы вы?
+# Кто-то написал функцию ниже и тест к ней с `f = lambda x: (x + 1) ** 2`. Тест проходит. А на чём проверили бы вы?
 # %%
 def swapped(f, x, v):
     """v^T J of f at x, says its author."""
@@ -905,18 +920,18 @@ def swapped(f, x, v):
 # ### Extra exercise `expose_swap`: where a wrong product looks right
 # *write the counter-example · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length n, $n \ge 2$; `x` and `v` are tensors of that shape and of one dtype.
+# Return a pair of examples, each a triple `(f, x, v)`. `f` takes and returns a vector of length n, $n \ge 2$, the same at each call; `x` and `v` are tensors of that shape and of one dtype.
 #
-# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although no entry of $J$ or of `v` is zero.
-# * In the second, it runs without an error and is wrong by more than 1 % of the largest entry of $v^TJ$.
-# %% [markdown] tags=["ru"] of="f12f2379"
+# * In the first, `swapped(f, x, v)` equals $v^TJ$ to five digits, although every entry of $J$ and of `v` is at least a thousandth of the largest one in size.
+# * In the second, `swapped(f, x, v)` runs without an error, and the result is off from $v^TJ$ by more than 1 % of its largest entry.
+# %% [markdown] tags=["ru"] of="82c0ade1"
 # ### Дополнительное упражнение `expose_swap`: где неверное произведение выглядит верным
 # *построить контрпример · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните пару примеров, каждый — тройка `(f, x, v)`. `f` принимает и возвращает вектор длины n, $n \ge 2$; `x` и `v` — тензоры такой же формы и одного dtype.
+# Верните пару примеров, каждый — тройка `(f, x, v)`. `f` принимает и возвращает вектор длины n, $n \ge 2$, при каждом вызове один и тот же; `x` и `v` — тензоры такой же формы и одного dtype.
 #
-# * В первом `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя ни один элемент $J$ и `v` не равен нулю.
-# * Во втором она не вызывает ошибки, но ошибается больше чем на 1 % от наибольшего элемента $v^TJ$.
+# * В первом `swapped(f, x, v)` совпадает с $v^TJ$ с точностью до пяти знаков, хотя каждый элемент $J$ и `v` по величине не меньше тысячной доли наибольшего.
+# * Во втором `swapped(f, x, v)` вычисляется без исключения, но результат отличается от $v^TJ$ больше чем на 1 % от наибольшего элемента.
 # %% answer="expose_swap"
 def expose_swap():
     """A pair of triples (f, x, v): where `swapped` looks right, and where it does not."""
@@ -947,7 +962,7 @@ def expose_swap():
 # %% alternative="expose_swap"
 def expose_swap():
     def hides(x):
-        return (x.sum() + torch.arange(2.0)) ** 2 * 0 + x.sum()
+        return x.sum().expand(2)  # every entry of J is 1
 
     def exposes(x):
         return torch.stack([x[1], 0 * x[0]])
@@ -966,27 +981,27 @@ assert torch.equal(swapped(elementwise, point, weights), torch.func.vjp(elementw
 
 
 # %% [markdown] tags=["en"]
-# A function that works on each entry alone, a gradient, anything with a symmetric Jacobian: there the two products agree, whatever `v` is. Test on a function with more outputs than inputs, or fewer; if it has to be square, with a random matrix.
+# A function that works on each entry alone, a gradient, everything with a symmetric Jacobian: for these the two products agree, whatever `v` is. Test on a function with more outputs than inputs, or fewer; if it has to be square, with a random matrix.
 #
 # ## A function without forward mode
 #
-# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, as you have seen above.
+# Forward mode needs a rule for every operation. A custom `Function` (lesson 07) that has only a `backward` raises `NotImplementedError` there, and `torch.func` refuses it unless it is written for `torch.func`. Backward passes remain: two of them give $Jv$, with the vector $u$ of above.
 #
 # ### Extra exercise `jvp_by_backward`: J v by backward passes alone
 # *complete · ●●○ · 10 minutes · 3 points · extra*
 #
-# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape (m,), exact up to rounding, with at most 3 calls of `f` and backward passes together. The backward of `f` can be differentiated. `x` and `v` do not require grad.
-# %% [markdown] tags=["ru"] of="35ea1f48"
-# Функция, действующая на каждый элемент отдельно, градиент, всё, у чего матрица Якоби симметрична: там два произведения совпадают при любом `v`. Проверяйте на функции, у которой выходов больше или меньше, чем входов; если нужна квадратная — на случайной матрице.
+# The contract of `jvp`, but `f` has no forward mode: return $Jv$, of shape (m,) and of the dtype of `x`, exact up to rounding ($10^{-12}$ of its largest entry), with at most 3 calls of `f` and backward passes together and no new tensor of more than 4·max(n, m) elements. The backward of `f` can be differentiated. `x` and `v` do not require grad.
+# %% [markdown] tags=["ru"] of="a3e85660"
+# Поэлементная функция, градиент — всё, у чего матрица Якоби симметрична: для них два произведения совпадают при любом `v`. Проверяйте на функции, у которой выходов больше или меньше, чем входов; если нужна квадратная — на случайной матрице.
 #
 # ## Функция без прямого режима
 #
-# Прямому режиму нужно правило для каждой операции. Пользовательская `Function` (урок 07), у которой есть только `backward`, вызывает там `NotImplementedError`, а `torch.func` её отвергает, если она не написана для `torch.func`. Остаются обратные проходы: два из них дают $Jv$, как показано выше.
+# Прямому режиму нужно правило для каждой операции. Пользовательская `Function` (урок 07), у которой есть только `backward`, вызывает там `NotImplementedError`, а `torch.func` её отвергает, если она не написана для `torch.func`. Остаются обратные проходы: два из них дают $Jv$, с вектором $u$, о котором шла речь выше.
 #
 # ### Дополнительное упражнение `jvp_by_backward`: J v одними обратными проходами
 # *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Условия как в `jvp`, но у `f` нет прямого режима: верните $Jv$ формы (m,), точное до округления, при этом вызовов `f` и обратных проходов вместе не больше 3. Обратный проход `f` можно дифференцировать. Вычисления для `x` и `v` не отслеживаются.
+# Условия как в `jvp`, но у `f` нет прямого режима: верните $Jv$ формы (m,) и того же dtype, что у `x`, точное до округления ($10^{-12}$ от наибольшего элемента), при этом вызовов `f` и обратных проходов вместе не больше 3 и ни в одном новом тензоре нет больше 4·max(n, m) элементов. Обратный проход `f` можно дифференцировать. Вычисления для `x` и `v` не отслеживаются.
 # %% answer="jvp_by_backward"
 def jvp_by_backward(f, x, v):
     """J v of a function without forward mode."""
@@ -1061,21 +1076,21 @@ assert jvp_by_backward(BackwardOnly.apply, torch.ones(2), torch.tensor([1.0, 10.
 # %% [markdown] tags=["en"]
 # ## What `gradcheck` does not see
 #
-# `gradcheck` has the same weakness one level up: it sees the points that you give, and no others.
+# `gradcheck` has the same weakness one level up: it checks the points that you give, and no others.
 #
 # ### Extra exercise `fool_gradcheck`: where gradcheck is blind
-# *write the counter-example · ●●○ · 10 minutes · 2 points · extra*
+# *write the counter-example · ●●○ · 15 minutes · 2 points · extra*
 #
-# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries. `gradcheck(f, (x,))` passes. At `elsewhere` the values of `f` have a derivative, no kink and no jump, but the gradient of `f(elsewhere).sum()` that autograd gives is wrong by more than 1 % of the largest entry.
-# %% [markdown] tags=["ru"] of="c92ceed4"
+# Return a triple `(f, x, elsewhere)`. `f` takes a tensor and returns one; `x` and `elsewhere` are float64 tensors with at most 100 entries each. `gradcheck(f, (x,))` passes; the test switches gradient tracking on for `x`, and when you call it yourself, write `gradcheck(f, (x.requires_grad_(),))`. At `elsewhere` the values of `f` have a derivative, no kink and no jump, but the gradient of `f(elsewhere).sum()` that autograd gives is wrong by more than 1 % of the largest entry, or not a number.
+# %% [markdown] tags=["ru"] of="50b5ae40"
 # ## Чего не видит `gradcheck`
 #
-# У `gradcheck` та же слабость, только уровнем выше: она видит те точки, которые вы дали, и никаких других.
+# У `gradcheck` та же слабость, только уровнем выше: проверяются лишь те точки, которые вы дали.
 #
 # ### Дополнительное упражнение `fool_gradcheck`: чего не видит gradcheck
-# *построить контрпример · ●●○ · 10 минут · 2 балла · дополнительно*
+# *построить контрпример · ●●○ · 15 минут · 2 балла · дополнительно*
 #
-# Верните тройку `(f, x, elsewhere)`. `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов. `gradcheck(f, (x,))` проходит. В точке `elsewhere` у значений `f` есть производная, там нет ни излома, ни скачка, но градиент `f(elsewhere).sum()`, который даёт autograd, ошибается больше чем на 1 % от наибольшего элемента.
+# Верните тройку `(f, x, elsewhere)`. `f` принимает и возвращает тензор; `x` и `elsewhere` — тензоры float64, не больше 100 элементов в каждом. `gradcheck(f, (x,))` проходит; отслеживание вычислений для `x` включит проверка, а сами вызывайте `gradcheck(f, (x.requires_grad_(),))`. В точке `elsewhere` у значений `f` есть производная, там нет ни излома, ни скачка, но градиент `f(elsewhere).sum()`, который даёт autograd, ошибается больше чем на 1 % от наибольшего элемента или не является числом.
 # %% answer="fool_gradcheck"
 def fool_gradcheck():
     """A triple (f, x, elsewhere): gradcheck passes at x, and autograd is wrong at elsewhere."""
@@ -1139,15 +1154,15 @@ assert not gradcheck(torch.nn.Dropout(), (chance,), raise_exception=False)
 # %% [markdown] tags=["en"]
 # So give `gradcheck` points in every branch of the function: both signs, both sides of each threshold. At a kink it complains although nothing is wrong: for `relu` at 0 the central difference is 0.5, and autograd's choice is 0. A function that draws random numbers fails as well.
 #
-# ## Tall and wide
+# ## Tall and wide matrices
 #
-# A backward pass gives a row of $J$, forward mode a column. So for many outputs and few inputs (a tall matrix) columns are cheap, for many inputs and few outputs (a wide one) rows are. A loss is the extreme case: one row. Which way was cheap for which shape?
-# %% [markdown] tags=["ru"] of="3bf8c5de"
+# A backward pass gives a row of $J$, forward mode a column. So for many outputs and few inputs (a tall matrix) columns are cheap, for many inputs and few outputs (a wide one) rows are. A loss is the extreme case: one row. Which way will turn out cheap for which shape?
+# %% [markdown] tags=["ru"] of="a5bbe4a1"
 # Поэтому давайте `gradcheck` точки из каждой ветви функции: обоих знаков, по обе стороны от каждого порога. На изломе она жалуется, хотя ошибки нет: для `relu` в нуле центральная разность равна 0.5, а autograd выбирает 0. Функция, использующая случайные числа, тоже не проходит.
 #
-# ## Высокие и широкие
+# ## Высокие и широкие матрицы
 #
-# Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому при многих выходах и немногих входах (высокая матрица) дёшевы столбцы, а при многих входах и немногих выходах (широкая) — строки. Функция потерь — крайний случай: одна строка. Какой способ оказался дешёвым для какой формы?
+# Обратный проход даёт строку $J$, прямой режим — столбец. Поэтому при многих выходах и немногих входах (высокая матрица) дёшевы столбцы, а при многих входах и немногих выходах (широкая) — строки. Функция потерь — крайний случай: одна строка. Какой способ окажется дешёвым для какой формы?
 # %%
 def through_64(n, m):
     """A function from R^n to R^m through a layer of 64 numbers, and a point."""
@@ -1176,12 +1191,12 @@ assert tall["jacfwd"][3] == 2 * 64 and wide["jacfwd"][3] == 64 * 64
 # ### Extra exercise `cheap_jacobian`: tall and wide Jacobians
 # *design · ●●● · 12 minutes · 4 points · extra*
 #
-# Return the Jacobian, of shape (m, n), of a function `f` from vectors of length n to vectors of length m, at `x`, which does not require grad. Let k be the smaller of m and n. Calls of `f` and backward passes together are at most k + 3, and no new tensor has more than twice k times 32 elements, where 32 is the widest vector inside `f`. You learn m by calling `f`.
-# %% [markdown] tags=["ru"] of="ae904a10"
+# Return the Jacobian, of shape (m, n) and of the dtype of `x`, of a function `f` from vectors of length n to vectors of length m, at `x`, which does not require grad. It is exact up to rounding: the error is at most $10^{-12}$ of its largest entry. Let k be the smaller of m and n. Calls of `f` and backward passes together are at most k + 3, and no new tensor has more than 64·k elements: inside `f` no vector is longer than 32, and twice that is allowed. You learn m by calling `f`.
+# %% [markdown] tags=["ru"] of="18170c75"
 # ### Дополнительное упражнение `cheap_jacobian`: высокие и широкие матрицы Якоби
 # *спроектировать · ●●● · 12 минут · 4 балла · дополнительно*
 #
-# Верните матрицу Якоби формы (m, n) функции `f`, переводящей векторы длины n в векторы длины m, в точке `x`, для которой вычисления не отслеживаются. Пусть k — меньшее из m и n. Вызовов `f` и обратных проходов вместе не больше k + 3, и ни в одном новом тензоре нет больше чем дважды k раз по 32 элемента, где 32 — самый длинный вектор внутри `f`. Узнать m можно, вызвав `f`.
+# Верните матрицу Якоби, формы (m, n) и того же dtype, что у `x`, функции `f`, переводящей векторы длины n в векторы длины m, в точке `x`, для которой вычисления не отслеживаются. Она точна до округления: ошибка не больше $10^{-12}$ от наибольшего элемента. Пусть k — меньшее из m и n. Вызовов `f` и обратных проходов вместе не больше k + 3, и ни в одном новом тензоре нет больше 64·k элементов: внутри `f` самый длинный вектор состоит из 32 элементов, и оставлен двукратный запас. Узнать m можно, вызвав `f`.
 # %% answer="cheap_jacobian"
 def cheap_jacobian(f, x):
     """The Jacobian of `f` at `x`, by rows or by columns, whichever are fewer."""
@@ -1229,8 +1244,8 @@ check("cheap_jacobian")
 # %% [markdown] tags=["en"]
 # ## A batch is not an input
 #
-# None of this knows what a batch is. `row` below takes a vector of 3 numbers and returns one; applied to a batch of 4 it works on each sample alone. Read, then predict.
-# %% [markdown] tags=["ru"] of="a8ca5e3d"
+# None of these functions knows what a batch is. `row` below takes a vector of 3 numbers and returns one; applied to a batch of 4 it works on each sample alone. Read, then predict.
+# %% [markdown] tags=["ru"] of="0f918908"
 # ## Батч — это не вход
 #
 # Ни одна из этих функций не знает, что такое батч. `row` ниже принимает вектор из 3 чисел и возвращает одно; применённая к батчу из 4 примеров, она действует на каждый отдельно. Прочтите и предскажите.
@@ -1255,12 +1270,12 @@ def batch_shapes():
 # ### Extra exercise `predict_shapes`: shapes of Jacobians of a batch
 # *predict · ●●○ · 6 minutes · 1 point · extra*
 #
-# What does `batch_shapes()` return? Shapes are tuples, one entry is a number.
-# %% [markdown] tags=["ru"] of="d89dfc66"
+# What does `batch_shapes()` return? Write shapes as tuples; `entries that are not zero` is a number.
+# %% [markdown] tags=["ru"] of="b8f89c7a"
 # ### Дополнительное упражнение `predict_shapes`: формы матриц Якоби для батча
 # *предсказать · ●●○ · 6 минут · 1 балл · дополнительно*
 #
-# Что вернёт `batch_shapes()`? Формы — это кортежи, одна запись — число.
+# Что вернёт `batch_shapes()`? Формы запишите кортежами; `entries that are not zero` — число.
 # %% answer="predict_shapes"
 predict_shapes = {
     "jacobian of the batch": (4, 1, 4, 3),
@@ -1296,19 +1311,19 @@ assert torch.equal(functional.jacobian(row, X)[0, :, 1:], torch.zeros(1, 3, 3))
 
 
 # %% [markdown] tags=["en"]
-# The sum trick works for inputs, which each sample has its own. Weights are shared: their gradient of the sum is one sum over all samples. For a *per-sample gradient* the loop over samples works, at the price of a backward pass for each. `vmap` does it in one.
+# The sum trick works for inputs, which each sample has its own. Weights are shared: the gradient of the sum with respect to them is one sum over all samples. For a *per-sample gradient* the loop over samples works, at the price of a backward pass for each. `vmap` needs one pass. `torch.func.grad(g)` is the gradient of `g` with respect to its first argument, as a function, and `vmap(g, in_dims=(None, 0))` runs `g` over dimension 0 of its second argument; `None` means that the first one is shared.
 #
 # ### Extra exercise `per_sample_gradients`: gradients of single samples
-# *complete · ●●○ · 10 minutes · 3 points · extra*
+# *complete · ●●○ · 12 minutes · 3 points · extra*
 #
-# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape (n,), `x_i` shape (n,), `y_i` is a number. Given `w`, and `x` of shape (B, n) and `y` of shape (B,), none of which requires grad, return a tensor of shape (B, n) whose row i is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever B.
-# %% [markdown] tags=["ru"] of="4b847445"
-# Приём с суммой годится для входов: у каждого примера они свои. Веса общие: их градиент от суммы — одна сумма по всем примерам. *Градиент по отдельному примеру* даёт цикл по примерам, ценой обратного прохода на каждый. `vmap` делает это за один.
+# `loss(w, x_i, y_i)` is the loss of one sample: `w` has shape (n,), `x_i` shape (n,), `y_i` is a number (a tensor without dimensions). It does not take a batch. Given `w`, and `x` of shape (B, n) and `y` of shape (B,), none of which requires grad, return a tensor of shape (B, n) whose row i is the gradient of `loss(w, x[i], y[i])` with respect to `w`. Calls of `loss` and backward passes together are at most 3, whatever B.
+# %% [markdown] tags=["ru"] of="16fc747d"
+# Приём с суммой годится для входов: у каждого примера они свои. Веса общие: градиент суммы по ним — одна сумма по всем примерам. *Градиент по отдельному примеру* даёт цикл по примерам, ценой обратного прохода на каждый. `vmap` обходится одним проходом. `torch.func.grad(g)` — это градиент `g` по первому аргументу в виде функции, а `vmap(g, in_dims=(None, 0))` перебирает измерение 0 второго аргумента `g`; `None` значит, что первый общий.
 #
 # ### Дополнительное упражнение `per_sample_gradients`: градиенты по отдельным примерам
-# *дописать · ●●○ · 10 минут · 3 балла · дополнительно*
+# *дописать · ●●○ · 12 минут · 3 балла · дополнительно*
 #
-# `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма (n,), у `x_i` форма (n,), `y_i` — число. Даны `w`, `x` формы (B, n) и `y` формы (B,), вычисления для них не отслеживаются. Верните тензор формы (B, n), в котором строка i — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом B.
+# `loss(w, x_i, y_i)` — функция потерь на одном примере: у `w` форма (n,), у `x_i` форма (n,), `y_i` — число (тензор без измерений). Батч она не принимает. Даны `w`, `x` формы (B, n) и `y` формы (B,), вычисления для них не отслеживаются. Верните тензор формы (B, n), в котором строка i — градиент `loss(w, x[i], y[i])` по `w`. Вызовов `loss` и обратных проходов вместе не больше 3 при любом B.
 # %% answer="per_sample_gradients"
 def per_sample_gradients(loss, w, x, y):
     """The gradient of each sample's loss with respect to `w`: a tensor of shape (B, n)."""
@@ -1344,11 +1359,11 @@ check("per_sample_gradients")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="07095b2a"
+# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so when a GPU is there.
+# %% [markdown] tags=["ru"] of="31074e88"
 # ## На GPU
 #
-# Произведения и подсчёты на GPU те же. Матрица стоит там прежде всего памяти, и измеряет её сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# Произведения и подсчёты на GPU те же. Матрица стоит там прежде всего памяти, и измеряет её сам распределитель. Ячейка делает это, если GPU есть.
 # %%
 if torch.cuda.is_available():
     big = torch.randn(2048, 2048, device="cuda") / 45
@@ -1360,7 +1375,7 @@ if torch.cuda.is_available():
         peak = torch.cuda.max_memory_allocated() - before
         print(f"{name:24} {peak:12,} B on {torch.cuda.get_device_name()}")
 else:
-    print("No CUDA device here: the values above are from the CPU.")
+    print("No CUDA device here: nothing was measured.")
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
@@ -1368,18 +1383,18 @@ else:
 # * $Jv$ is forward mode: dual numbers, `torch.func.jvp`. Or two products from the left.
 # * A square example proves nothing about the side; a diagonal one proves nothing at all.
 # * $Hv$ is the gradient of $g \cdot v$, with `create_graph=True` and a fixed $v$.
-# * No single count shows that a matrix was built: count passes, operations and the largest tensor.
+# * No single count catches all expensive ways: count passes, operations and the largest tensor.
 # * Finite differences: both sides, float64, a step near $10^{-5}$. `gradcheck` sees the points that you give it.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="a24de662"
+# %% [markdown] tags=["ru"] of="ef4b8150"
 # ## Что стоит запомнить
 #
 # * `backward(v)` даёт $v^TJ$: у `v` форма выхода, у результата — форма входа. Один проход, никакой матрицы.
 # * $Jv$ — это прямой режим: дуальные числа, `torch.func.jvp`. Или два произведения слева.
 # * Квадратный пример ничего не говорит о том, с какой стороны вектор; диагональный не говорит вообще ни о чём.
 # * $Hv$ — градиент $g \cdot v$, с `create_graph=True` и постоянным $v$.
-# * Ни один отдельный подсчёт не покажет, что строилась матрица: считайте проходы, операции и самый большой тензор.
+# * Ни один подсчёт в одиночку не ловит все дорогие способы: считайте проходы, операции и самый большой тензор.
 # * Конечные разности: в обе стороны, float64, шаг около $10^{-5}$. `gradcheck` видит те точки, которые вы ей дали.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
