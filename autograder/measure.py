@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch.autograd.graph import Node, get_gradient_edge, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 
 @dataclass
@@ -244,4 +243,9 @@ def live_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[LiveBytes]:
 
 
 def _tensors(tree: object) -> list[torch.Tensor]:
-    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+    """The tensors among the arguments or results of an op; runs for every op, so no general pytree."""
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    if isinstance(tree, (list, tuple)):
+        return [tensor for item in tree for tensor in _tensors(item)]
+    return _tensors(list(tree.values())) if isinstance(tree, dict) else []

@@ -130,6 +130,8 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
         return _compare_items(expected, got, what, rtol)
     if _same_scalar(expected, got, rtol):
         return None
+    if expected is None:
+        return Difference("differs.kind", {"what": _at(what), "got": describe(got), "expected": "None"})
     return Difference("differs.value", {"what": _at(what), "got": describe(got)})
 
 
