@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType, SimpleNamespace, TracebackType
+from types import CodeType, FrameType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
@@ -146,7 +146,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None
     cause = error if marked is None else marked
     kind, said = type(cause).__name__, _said(cause)
-    theirs = _learners_frame(cause.__traceback__, answer)
+    theirs = _learners_frame(cause.__traceback__, answer, exercise)
     if marked is None and theirs is None:
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
@@ -165,19 +165,36 @@ def _said(error: BaseException) -> str:
         return ""
 
 
-def _learners_frame(tb: TracebackType | None, answer: object) -> tuple[int, str] | None:
-    """Line number and code of the innermost frame that runs in the answer's own namespace."""
+def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise) -> tuple[int, str] | None:
+    """Line number and code of the innermost frame that runs in the answer's own namespace.
+
+    A mistake shares its namespace with the probe: there, only what runs inside the mistake's own code counts, so that
+    a mistake and a learner who makes it give the same observation.
+    """
     members = vars(answer).values() if isinstance(answer, type) else [answer]
-    functions = [getattr(member, "__func__", member) for member in members]
-    namespace = next((f.__globals__ for f in functions if inspect.isfunction(f)), None)
+    unwrapped = [getattr(member, "__func__", member) for member in members]
+    functions = [function for function in unwrapped if inspect.isfunction(function)]
+    namespace = functions[0].__globals__ if functions else None
+    shared = namespace is exercise.probe.__globals__
+    own = {code for function in functions for code in _codes(function.__code__)} if shared else set()
+    inside = not shared
     found: tuple[int, str] | None = None
     while tb is not None:
         frame: FrameType = tb.tb_frame
-        if namespace is not None and frame.f_globals is namespace:
+        inside = inside or frame.f_code in own
+        if namespace is not None and inside and frame.f_globals is namespace:
             code = linecache.getline(frame.f_code.co_filename, tb.tb_lineno, frame.f_globals).strip()
             found = (tb.tb_lineno, code)
         tb = tb.tb_next
     return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of everything defined inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def _edited(case: Case, untouched: Case) -> Iterator[str]:

@@ -112,21 +112,21 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
             "forgets",
             0,
             en="A second call begins anew: two graphs of the same form have as many nodes as each other.",
-            ru="Второй вызов начинает заново: в двух графах одинакового вида узлов поровну.",
+            ru="Второй вызов считает заново: в двух одинаково устроенных графах узлов поровну.",
         ),
         aspect(
             "nodes",
             2,
             en="Every node of the graph is counted, and counted once.",
-            ru="Каждый узел графа сосчитан, и ровно один раз.",
+            ru="Каждый узел графа сосчитан ровно один раз.",
         ),
         aspect(
             "reads",
             1,
             en="The walk does not go again through a node where it has been. Counted are the reads of `next_functions` "
             "on a chain of ten doublings.",
-            ru="Обход не проходит повторно через узел, в котором уже был. Сосчитаны чтения `next_functions` "
-            "на цепочке из десяти удвоений.",
+            ru="Обход не проходит повторно через узел, в котором уже был. Считаются чтения `next_functions` на "
+            "цепочке из десяти удвоений.",
             after=("forgets", "nodes"),
         ),
     ],
@@ -137,7 +137,8 @@ def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
         ),
         Text(
             "Nodes can be put into a `set`. See whether a node is in it before you go on to its `next_functions`; skip None.",
-            "Узлы можно класть в `set`. Проверьте, нет ли узла в множестве, прежде чем идти по его `next_functions`; None пропускайте.",
+            "Узлы можно класть в `set`. Проверьте, нет ли узла в множестве, прежде чем идти по его `next_functions`; "
+            "None пропускайте.",
         ),
         Text(
             "seen, todo = set(), [tensor.grad_fn]\nwhile todo:\n    node = todo.pop()\n    if ...:\n        continue\n    ...\nreturn len(seen)",
@@ -246,8 +247,8 @@ def counts_edges(tensor: Tensor) -> int:
 @count_nodes.mistake(
     en="It looks as if the number is right but every path is walked: before a step nothing asks whether the node "
     "has been visited. With each doubling the walk takes twice as long.",
-    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом не проверяется, был ли узел уже посещён. "
-    "С каждым удвоением обход становится вдвое длиннее.",
+    ru="Похоже, что число верно, но пройден каждый путь: перед следующим шагом не проверяется, был ли узел уже "
+    "посещён. С каждым удвоением обход становится вдвое длиннее.",
 )
 def collects_along_every_path(tensor: Tensor) -> int:
     seen: set[Any] = set()
@@ -272,7 +273,7 @@ def returns_nothing(tensor: Tensor) -> None:
 
 @count_nodes.mistake(
     en="It looks as if the nodes themselves come back in a set. Their number is asked for.",
-    ru="Похоже, что возвращаются сами узлы, множество. А нужно их число.",
+    ru="Похоже, что возвращается множество самих узлов. А нужно их число.",
 )
 def returns_the_set(tensor: Tensor) -> set[Any]:
     return {*_nodes(tensor)}
@@ -284,8 +285,8 @@ _remembered: set[Any] = set()
 @count_nodes.mistake(
     en="It looks as if a call remembers the calls before it: a set outside the function, or one that is the default "
     "of an argument, is made once and keeps its nodes.",
-    ru="Похоже, что вызов помнит предыдущие вызовы: множество вне функции или множество как значение аргумента "
-    "по умолчанию создаётся один раз и хранит свои узлы.",
+    ru="Похоже, что функция помнит узлы из прежних вызовов: множество вне функции или в значении аргумента по "
+    "умолчанию создаётся один раз и заново не очищается.",
 )
 def remembers_earlier_calls(tensor: Tensor) -> int:
     _remembered.update(_nodes(tensor))
@@ -294,7 +295,7 @@ def remembers_earlier_calls(tensor: Tensor) -> int:
 
 @count_nodes.mistake(
     en="It looks as if a node is counted for each edge that leads to it.",
-    ru="Похоже, что узел сосчитан для каждого ребра, которое к нему ведёт.",
+    ru="Похоже, что узел сосчитан столько раз, сколько рёбер к нему ведёт.",
 )
 def counts_arrivals(tensor: Tensor) -> int:
     return 1 + sum(child is not None for node in _nodes(tensor) for child, _ in node.next_functions)
@@ -304,7 +305,7 @@ def counts_arrivals(tensor: Tensor) -> int:
     en="It looks as if the children of one node are told apart, but a node that two different nodes lead to is "
     "still counted for every path.",
     ru="Похоже, что повторы убраны только среди соседей одного узла: узел, к которому ведут разные узлы, всё ещё "
-    "сосчитан для каждого пути.",
+    "сосчитан столько раз, сколько к нему путей.",
 )
 def compares_siblings_only(tensor: Tensor) -> int:
     def visits(node: Any) -> int:
@@ -316,8 +317,8 @@ def compares_siblings_only(tensor: Tensor) -> int:
 @count_nodes.mistake(
     en="It looks as if a node is looked up only when it is put on the list. Before its turn comes, a second edge can "
     "put it there again.",
-    ru="Похоже, что узел проверяется, только когда попадает в список. Пока до него дойдёт очередь, второе ребро может "
-    "положить его туда ещё раз.",
+    ru="Похоже, что узел проверяется, только когда попадает в список. Пока до него дойдёт очередь, он может попасть "
+    "туда ещё раз, по второму ребру.",
 )
 def looks_up_too_early(tensor: Tensor) -> int:
     seen: set[Any] = set()
@@ -388,7 +389,7 @@ def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
             "engine_runs",
             0,
             en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
-            ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Сосчитаны такие проходы.",
+            ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Считаются обратные проходы autograd.",
         ),
         aspect(
             "gradients",
@@ -407,18 +408,20 @@ def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
             "calls",
             2,
             en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
-            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Сосчитаны вызовы 9 узлов.",
+            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Считаются вызовы 9 узлов.",
             after=("engine_runs", "gradients"),
         ),
     ],
     hints=[
         Text(
             "Two paths lead to one node and bring 6 and 5. What should the node be called with, and when do you know it?",
-            "К одному узлу ведут два пути и приносят 6 и 5. С чем вызвать узел и когда это становится известно?",
+            "К одному узлу ведут два пути, по ним приходят 6 и 5. С каким градиентом вызвать узел и когда это "
+            "становится известно?",
         ),
         Text(
             "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through it once.",
-            "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите один раз.",
+            "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите "
+            "по ним один раз.",
         ),
         Text(
             "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
@@ -514,8 +517,8 @@ def assigns(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if the gradients are right but every path is walked on its own. "
     "A node where paths join is called again for each of them, and the time doubles with every square.",
-    ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. "
-    "Узел, в котором пути сходятся, вызывается заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
+    ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. Узел, в котором пути сходятся, вызывается "
+    "заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
 )
 def walks_every_path(root: Tensor) -> None:
     _seed_backward(root, _add)
@@ -523,7 +526,7 @@ def walks_every_path(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if the running total goes on to the inputs at every visit: what came before is sent down again.",
-    ru="Похоже, что при каждом посещении дальше передаётся накопленная сумма: прежние слагаемые уходят вниз повторно.",
+    ru="Похоже, что при каждом посещении дальше передаётся накопленная сумма: прежние слагаемые передаются повторно.",
 )
 def sends_the_running_total(root: Tensor) -> None:
     total: dict[Any, Tensor] = {}
@@ -542,7 +545,8 @@ def sends_the_running_total(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if a node is called as soon as the first gradient reaches it. What arrives later is not sent on.",
-    ru="Похоже, что узел вызывается, как только до него дошёл первый градиент. То, что приходит позже, дальше не передаётся.",
+    ru="Похоже, что узел вызывается, как только до него дошёл первый градиент. То, что приходит позже, дальше не "
+    "передаётся.",
 )
 def does_not_wait(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -564,7 +568,8 @@ def does_not_wait(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if a node where paths meet is called with what one of them brings: the rest is dropped, not added.",
-    ru="Похоже, что узел, где сходятся пути, вызывается с тем, что принёс один из них: остальное отброшено, а не прибавлено.",
+    ru="Похоже, что узел, в котором сходятся пути, вызывается с градиентом, пришедшим по одному из них: остальные "
+    "отброшены, а не прибавлены.",
 )
 def one_path_only(root: Tensor) -> None:
     seen: set[Any] = set()
@@ -585,7 +590,8 @@ def one_path_only(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if each node is called once, but in depth-first order: some are called before all that leads to them has arrived.",
-    ru="Похоже, что каждый узел вызван один раз, но обход идёт в глубину: некоторые вызваны раньше, чем пришло всё, что к ним ведёт.",
+    ru="Похоже, что каждый узел вызван один раз, но обход идёт в глубину: некоторые узлы вызваны раньше, чем до них "
+    "дошли все градиенты.",
 )
 def goes_depth_first(root: Tensor) -> None:
     order: list[Any] = []
@@ -609,8 +615,8 @@ def goes_depth_first(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if the graph is walked level by level. The gradients are right, but a node that can be reached in two steps "
     "and in three is called twice.",
-    ru="Похоже, что граф обходится по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за три, "
-    "вызывается дважды.",
+    ru="Похоже, что граф обходится по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за "
+    "три, вызывается дважды.",
 )
 def goes_level_by_level(root: Tensor) -> None:
     level: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -628,7 +634,8 @@ def goes_level_by_level(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if every node is called with ones. It should get the gradient that has arrived: that is the chain rule.",
-    ru="Похоже, что каждый узел вызывается с единицами. Он должен получать дошедший до него градиент: это и есть цепное правило.",
+    ru="Похоже, что каждый узел вызывается с тензором из единиц. А он должен получать дошедший до него градиент: это "
+    "и есть цепное правило.",
 )
 def calls_with_ones(root: Tensor) -> None:
     arrived: dict[Any, Tensor] = {}
@@ -706,8 +713,8 @@ def tracks_the_pass(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if the node of a leaf is called for every edge that leads to it. It is a node like the others: "
     "wait, add up, call once.",
-    ru="Похоже, что узел листа вызывается для каждого ребра, которое к нему ведёт. Он такой же узел, как другие: "
-    "дождаться всех, сложить, вызвать один раз.",
+    ru="Похоже, что узел листа вызывается для каждого ребра, которое к нему ведёт. Это такой же узел, как другие: "
+    "дождитесь всех градиентов, сложите их и вызовите узел один раз.",
 )
 def calls_leaves_for_each_edge(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
@@ -723,7 +730,8 @@ def calls_leaves_for_each_edge(root: Tensor) -> None:
 
 @run_backward.mistake(
     en="It looks as if the pass starts with a float32 number. The root may be float64: start with `torch.ones_like(root)`.",
-    ru="Похоже, что проход начат с числа типа float32. Корень может быть float64: начните с `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32. Корень может быть типа float64: начните с "
+    "`torch.ones_like(root)`.",
 )
 def starts_in_float32(root: Tensor) -> None:
     _in_order(root, _call, start=lambda _: torch.tensor(1.0))
@@ -732,8 +740,8 @@ def starts_in_float32(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if the pass starts with a float32 number, and some `.grad` gets float32. The root may be float64: "
     "start with `torch.ones_like(root)`.",
-    ru="Похоже, что проход начат с числа типа float32, и в какой-то `.grad` попадает float32. Корень может быть float64: "
-    "начните с `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32, и какой-то `.grad` получается типа float32. Корень может быть "
+    "типа float64: начните с `torch.ones_like(root)`.",
 )
 def assigns_float32(root: Tensor) -> None:
     _in_order(root, lambda node, gradient: _assign(node.variable, gradient), start=lambda _: torch.tensor(1.0))
@@ -742,8 +750,8 @@ def assigns_float32(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if nodes are taken from a stack as they come. A node is called before everything that leads to it "
     "has arrived, and what was sent on is sent on again.",
-    ru="Похоже, что узлы берутся из стека как попало. Узел вызывается раньше, чем пришло всё, что к нему ведёт, "
-    "и уже переданное передаётся снова.",
+    ru="Похоже, что узлы берутся из стека подряд. Узел вызывается раньше, чем до него дошли все градиенты, и уже "
+    "переданное передаётся снова.",
 )
 def takes_from_a_stack(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -762,7 +770,7 @@ def takes_from_a_stack(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if nodes wait in a queue and each is called once, but when its turn comes, "
     "not all that leads to it has arrived.",
-    ru="Похоже, что узлы стоят в очереди и каждый вызван один раз, но к этому моменту пришло не всё, что к нему ведёт.",
+    ru="Похоже, что узлы стоят в очереди и каждый вызван один раз, но к моменту вызова до него дошли не все градиенты.",
 )
 def takes_from_a_queue(root: Tensor) -> None:
     total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
@@ -785,8 +793,8 @@ def takes_from_a_queue(root: Tensor) -> None:
 @run_backward.mistake(
     en="It looks as if a gradient that has arrived is added to in place. An addition hands the same tensor to both of its inputs: "
     "the other one changes with it.",
-    ru="Похоже, что новый градиент прибавляется к уже пришедшему на месте. Сложение отдаёт обоим входам один и тот же тензор: "
-    "вместе с одним меняется и другой.",
+    ru="Похоже, что новый градиент прибавляется на месте к уже пришедшему. Сложение отдаёт обоим входам один и тот же "
+    "тензор: вместе с одним меняется и другой.",
 )
 def adds_in_place(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
@@ -827,11 +835,13 @@ def lets_the_engine_do_it(root: Tensor) -> None:
         ),
         Text(
             "A backward pass frees what the graph has saved, not the graph. Only a node that misses its saved values raises.",
-            "Обратный проход освобождает то, что граф сохранил, а не сам граф. Ошибку даёт только узел, которому не хватает сохранённого.",
+            "Обратный проход освобождает то, что граф сохранил, а не сам граф. Ошибка возникает только в узле, "
+            "которому нужно освобождённое.",
         ),
         Text(
             "In `x * x + w` the addition makes two nodes ready: that of `w`, an `AccumulateGrad`, and the multiplication. Which of them is run first?",
-            "В `x * x + w` после сложения готовы два узла: `AccumulateGrad` для `w` и узел умножения. Какой из них выполняется первым?",
+            "В `x * x + w` после сложения готовы два узла: `AccumulateGrad` для `w` и узел умножения. Какой из них "
+            "выполняется первым?",
         ),
     ],
 )
@@ -843,7 +853,7 @@ def predict_second_backward(answer: Any, case: Case) -> dict[str, object]:
     en="It looks as if you expect every second `backward()` to raise. It raises only where something saved is needed: "
     "an addition saves nothing.",
     ru="Похоже, вы считаете, что второй `backward()` всегда вызывает ошибку. На самом деле ошибка бывает, только если "
-    "нужно что-то сохранённое: сложение не сохраняет ничего.",
+    "нужно что-то из сохранённого, а сложение не сохраняет ничего.",
 )
 def always_raises() -> dict[str, object]:
     return {"x + w: second": "RuntimeError"}
@@ -861,8 +871,8 @@ def second_pass_adds_nothing() -> dict[str, object]:
 
 @predict_second_backward.mistake(
     en="It looks as if you expect each pass to replace what is in `.grad`. It adds, with `retain_graph=True` as without.",
-    ru="Похоже, вы считаете, что каждый проход заменяет содержимое `.grad`. На самом деле он прибавляет, "
-    "и с `retain_graph=True`, и без него.",
+    ru="Похоже, вы считаете, что каждый проход заменяет содержимое `.grad`. На самом деле он прибавляет новый "
+    "градиент, и с `retain_graph=True`, и без него.",
 )
 def each_pass_replaces() -> dict[str, object]:
     return {"x + w: x.grad": 1.0, "retained: x.grad": 6.0}
@@ -880,7 +890,7 @@ def never_raises() -> dict[str, object]:
 @predict_second_backward.mistake(
     en="It looks as if you expect a backward pass that raises to change nothing. `w` had its gradient added before the error.",
     ru="Похоже, вы считаете, что обратный проход, закончившийся ошибкой, ничего не меняет. На самом деле к `w.grad` "
-    "градиент прибавлен ещё до ошибки.",
+    "градиент прибавляется ещё до ошибки.",
 )
 def an_error_changes_nothing() -> dict[str, object]:
     return {"x * x + w: w.grad": 1.0}
@@ -888,7 +898,8 @@ def an_error_changes_nothing() -> dict[str, object]:
 
 @predict_second_backward.mistake(
     en="It looks as if you expect `x.grad` to double. The second pass broke off before it got to `x`.",
-    ru="Похоже, вы считаете, что `x.grad` удвоился. На самом деле второй проход оборвался раньше, чем дошёл до `x`.",
+    ru="Похоже, вы считаете, что `x.grad` удваивается. На самом деле второй проход прерывается раньше, чем доходит до "
+    "`x`.",
 )
 def an_error_doubles_everything() -> dict[str, object]:
     return {"x * x + w: x.grad": 12.0}
@@ -897,8 +908,8 @@ def an_error_doubles_everything() -> dict[str, object]:
 @predict_second_backward.mistake(
     en="It looks as if you expect `retain_graph=True` to keep the second pass from adding. It keeps what was saved; "
     "`.grad` adds up as ever.",
-    ru="Похоже, вы считаете, что с `retain_graph=True` второй проход ничего не прибавляет. На самом деле сохраняется лишь "
-    "то, что запомнили узлы; `.grad` накапливается как всегда.",
+    ru="Похоже, вы считаете, что с `retain_graph=True` второй проход ничего не прибавляет. На самом деле этот "
+    "аргумент лишь не даёт освободить то, что сохранили узлы; в `.grad` градиенты складываются, как всегда.",
 )
 def retaining_does_not_add() -> dict[str, object]:
     return {"retained: x.grad": 6.0}
@@ -906,7 +917,8 @@ def retaining_does_not_add() -> dict[str, object]:
 
 @predict_second_backward.mistake(
     en="It looks as if the derivative of `x * x` is taken to be `x`. It is `2 * x`: two edges lead to `x`.",
-    ru="Похоже, вы считаете, что производная `x * x` равна `x`. На самом деле она равна `2 * x`: к `x` ведут два ребра.",
+    ru="Похоже, вы считаете, что производная `x * x` равна `x`. На самом деле она равна `2 * x`: к `x` ведут два "
+    "ребра.",
 )
 def forgets_the_factor_two() -> dict[str, object]:
     return {"x * x + w: x.grad": 3.0, "retained: x.grad": 6.0}
@@ -978,7 +990,7 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
             "untouched",
             0,
             en="`w`, `x` and `y` hold what they held before the call.",
-            ru="`w`, `x` и `y` содержат то же, что до вызова.",
+            ru="В `w`, `x` и `y` лежит то же, что до вызова.",
         ),
         aspect(
             "losses",
@@ -1005,18 +1017,19 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
             en="After the call nothing that the graph has saved is in memory, although the pair that came back still is. "
             "Counted are bytes on inputs of 64 rows.",
             ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
-            "Сосчитаны байты на входах из 64 строк.",
+            "Считаются байты на входах из 64 строк.",
             after=("untouched", "losses", "gradient"),
         ),
     ],
     hints=[
         Text(
             "Gradients are linear. What single number has the gradient that you want?",
-            "Градиент линеен. У какого одного числа градиент как раз такой, какой нужен?",
+            "Градиент линеен. Градиент какого одного числа вам и нужен?",
         ),
         Text(
             "`retain_graph=True` keeps what the graph has saved: a further pass will need it. After the last pass there is none.",
-            "`retain_graph=True` не даёт освободить то, что сохранил граф: оно понадобится следующему проходу. А после последнего следующего уже не будет.",
+            "`retain_graph=True` не даёт освободить то, что сохранил граф: это понадобится следующему проходу. Но за "
+            "последним проходом следующего нет.",
         ),
         Text(
             "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
@@ -1051,7 +1064,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 @fix_two_losses.mistake(
     en="It looks as if `retain_graph=True` was dropped and there are still two passes: the second finds the saved values freed.",
-    ru="Похоже, что `retain_graph=True` убран, а проходов по-прежнему два: второй застаёт сохранённое уже освобождённым.",
+    ru="Похоже, что `retain_graph=True` убран, а проходов по-прежнему два: к началу второго сохранённое уже "
+    "освобождено.",
 )
 def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -1063,7 +1077,7 @@ def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLoss
 @fix_two_losses.mistake(
     en="It looks as if there are still two backward passes: the part of the graph that the losses share is gone through "
     "twice, or was even made twice.",
-    ru="Похоже, что обратных проходов по-прежнему два: общая часть графа проходится дважды или даже дважды построена.",
+    ru="Похоже, что обратных проходов по-прежнему два: по общей части графа проходят дважды или её даже строят дважды.",
 )
 def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -1086,7 +1100,7 @@ def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLo
 
 @fix_two_losses.mistake(
     en="It looks as if the second loss went in without its weight `share`.",
-    ru="Похоже, что вторая функция потерь вошла без своего веса `share`.",
+    ru="Похоже, что вторая функция потерь вошла в сумму без множителя `share`.",
 )
 def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -1096,7 +1110,8 @@ def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosse
 
 @fix_two_losses.mistake(
     en="It looks as if `w.grad` has the gradient of the first loss alone: the second never goes backward, or is cut off from `w`.",
-    ru="Похоже, что в `w.grad` градиент только первой функции потерь: для второй обратного прохода нет или она отсоединена от `w`.",
+    ru="Похоже, что в `w.grad` градиент только первой функции потерь: для второй обратного прохода нет или она "
+    "отсоединена от `w`.",
 )
 def first_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -1117,7 +1132,8 @@ def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses
 @fix_two_losses.mistake(
     en="It looks as if nothing has changed but the wording: there are still two backward passes, and each of them keeps "
     "what the graph has saved.",
-    ru="Похоже, что изменилась только запись: обратных проходов по-прежнему два, и каждый хранит то, что сохранил граф.",
+    ru="Похоже, что изменилась только запись: обратных проходов по-прежнему два, и ни один не даёт освободить то, что "
+    "сохранил граф.",
 )
 def retains_for_both(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
     fit, size = _losses(w, x, y)
@@ -1227,7 +1243,7 @@ def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "state",
             0,
             en="No backward pass is made inside, and the model, its `.grad` and the list of batches stay as they were.",
-            ru="Обратного прохода внутри нет, а модель, её `.grad` и список батчей остались прежними.",
+            ru="Обратный проход внутри не выполняется, а модель, её `.grad` и список батчей остались прежними.",
         ),
         aspect(
             "mean",
@@ -1245,7 +1261,7 @@ def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "gradient",
             1,
             en="A backward pass from the second of the pair gives the gradient of the worst batch's loss.",
-            ru="Обратный проход от второго в паре даёт градиент функции потерь на худшем батче.",
+            ru="Обратный проход от второго значения в паре даёт градиент функции потерь на худшем батче.",
             after=("state", "worst"),
         ),
         aspect(
@@ -1253,15 +1269,16 @@ def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
             1,
             en="However many batches there are, at most three graphs are in memory at any moment. Counted are bytes "
             "with 8 batches of 64 rows.",
-            ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Сосчитаны байты "
-            "на 8 батчах по 64 строки.",
+            ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
+            "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
         ),
     ],
     hints=[
         Text(
             "A graph lives as long as something refers to it. Which names and lists hold a loss, and until when?",
-            "Граф живёт, пока на него что-то ссылается. Какие имена и списки хранят значение функции потерь и до каких пор?",
+            "Граф живёт, пока на него что-то ссылается. Какие имена и списки хранят значение функции потерь и до "
+            "каких пор?",
         ),
         Text(
             "What has to be a tensor with a history in the end, and what may be a number from the start?",
@@ -1318,7 +1335,8 @@ Pair = tuple[Any, Any]
 
 @mean_and_worst.mistake(
     en="It looks as if the graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a tensor.",
-    ru="Похоже, что граф каждого батча остаётся до конца: в списке значений функции потерь либо за суммой или максимумом, которые остались тензором.",
+    ru="Похоже, что граф каждого батча остаётся до конца: его удерживает список значений функции потерь либо сумма "
+    "или максимум, которые остались тензорами.",
 )
 def keeps_every_graph(model: Any, batches: Batches) -> Pair:
     losses = [mse_loss(model(x), y) for x, y in batches]
@@ -1327,7 +1345,8 @@ def keeps_every_graph(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the mean is still a tensor. Unless detached, it holds the graphs of all batches: add up `.item()`.",
-    ru="Похоже, что среднее осталось тензором. Если его не отсоединить, за ним графы всех батчей: складывайте `.item()`.",
+    ru="Похоже, что среднее осталось тензором. Если его не отсоединить, оно удержит графы всех батчей: складывайте "
+    "`.item()`.",
 )
 def returns_a_tensor(model: Any, batches: Batches) -> Pair:
     losses = [mse_loss(model(x), y) for x, y in batches]
@@ -1354,7 +1373,8 @@ def detaches_the_worst(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the worst loss is a number. A number has no graph, and nothing can go backward from it.",
-    ru="Похоже, что наибольшее значение функции потерь — это число. У числа нет графа, и обратный проход от него невозможен.",
+    ru="Похоже, что наибольшее значение функции потерь возвращается как число. У числа нет графа, и обратный проход "
+    "от него невозможен.",
 )
 def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -1380,7 +1400,8 @@ def keeps_the_last(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if a backward pass from the worst loss is made inside the function. It is for the caller to make.",
-    ru="Похоже, что внутри функции выполнен обратный проход от наибольшего значения функции потерь. Его сделает вызывающий код.",
+    ru="Похоже, что внутри функции выполнен обратный проход от наибольшего значения функции потерь. Это дело "
+    "вызывающего кода.",
 )
 def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
@@ -1400,7 +1421,7 @@ def goes_backward_for_every_batch(model: Any, batches: Batches) -> Pair:
 
 @mean_and_worst.mistake(
     en="It looks as if the model is left in evaluation mode. Nobody asked to switch the mode.",
-    ru="Похоже, что модель осталась в режиме оценки. Переключать режим никто не просил.",
+    ru="Похоже, что модель осталась в режиме оценки. Менять режим не требовалось.",
 )
 def leaves_eval_mode(model: Any, batches: Batches) -> Pair:
     model.eval()
@@ -1441,7 +1462,8 @@ def keeps_several(model: Any, batches: Batches) -> Pair:
 @mean_and_worst.mistake(
     en="It looks as if all batches are put together and computed at once. The memory grows with their number, "
     "with a graph or without.",
-    ru="Похоже, что все батчи собраны вместе и вычислены сразу. Память растёт с их числом, есть граф или нет.",
+    ru="Похоже, что все батчи собраны вместе и вычислены сразу. Расход памяти растёт с числом батчей, есть граф или "
+    "нет.",
 )
 def joins_the_batches(model: Any, batches: Batches) -> Pair:
     with torch.no_grad():
@@ -1494,7 +1516,8 @@ def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor
         ),
         Text(
             "No number may get into `sqrt` at which its derivative is infinite or undefined, not even in an entry that is thrown away.",
-            "В `sqrt` не должно попадать число, в котором производная бесконечна или не определена, даже в отбрасываемой компоненте.",
+            "В `sqrt` не должно попасть ни одно число, при котором производная бесконечна или не определена, даже "
+            "если этот элемент потом отбрасывается.",
         ),
         Text(
             "inside = torch.where(x > 0, x, ...)\nreturn torch.where(x > 0, ..., 0.0)",
@@ -1534,7 +1557,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 @safe_sqrt.mistake(
     en="It looks as if a small number is added to `x` inside `sqrt`. That changes the value where `x` is small, and below 0 `sqrt` is still undefined.",
-    ru="Похоже, что внутри `sqrt` к `x` прибавлено малое число. Это меняет значение при малых `x`, а ниже нуля `sqrt` по-прежнему не определён.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено малое число. Это меняет значение при малых `x`, а ниже нуля `sqrt` "
+    "по-прежнему не определён.",
 )
 def adds_a_little(x: Tensor) -> Tensor:
     return torch.where(x > 0, (x + 1e-5).sqrt(), 0.0)
@@ -1558,7 +1582,7 @@ def multiplies_by_a_mask(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if negative numbers are cut off, but the root of 0 is still taken: at 0 the gradient is infinite.",
-    ru="Похоже, что отрицательные числа отсечены, но корень из 0 всё ещё берётся: в нуле градиент бесконечен.",
+    ru="Похоже, что отрицательные числа отсечены, но корень из 0 всё ещё вычисляется: в нуле градиент бесконечен.",
 )
 def clamps_at_zero(x: Tensor) -> Tensor:
     return x.clamp(min=0).sqrt()
@@ -1566,7 +1590,8 @@ def clamps_at_zero(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if NaN is replaced in the value alone. The gradient still goes through the root: infinite at 0, NaN below.",
-    ru="Похоже, что NaN заменён только в значении. Градиент по-прежнему идёт через корень: в нуле бесконечность, ниже нуля NaN.",
+    ru="Похоже, что NaN заменён только в значении. Градиент по-прежнему идёт через корень: в нуле он бесконечен, ниже "
+    "нуля это NaN.",
 )
 def replaces_nan_in_the_value(x: Tensor) -> Tensor:
     return x.sqrt().nan_to_num()
@@ -1574,7 +1599,8 @@ def replaces_nan_in_the_value(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if `sqrt` still gets 0 and negative numbers. What comes after it protects the value only.",
-    ru="Похоже, что в `sqrt` по-прежнему попадают 0 и отрицательные числа. То, что идёт после него, защищает только значение.",
+    ru="Похоже, что в `sqrt` по-прежнему попадают 0 и отрицательные числа. То, что идёт после него, защищает только "
+    "значение.",
 )
 def protects_the_value_only(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.sqrt(), 0.0).nan_to_num()
@@ -1582,7 +1608,8 @@ def protects_the_value_only(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if 1e-8 is added to `x` inside `sqrt`: 0 is safe now, but a small `x` gets a wrong value, and below 0 `sqrt` is still undefined.",
-    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-8: в нуле теперь всё в порядке, но при малых `x` значение неверно, а ниже нуля `sqrt` по-прежнему не определён.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-8: в нуле теперь всё в порядке, но при малых `x` значение "
+    "неверно, а ниже нуля `sqrt` по-прежнему не определён.",
 )
 def adds_a_hundred_millionth(x: Tensor) -> Tensor:
     return torch.where(x > 0, (x + 1e-8).sqrt(), 0.0)
@@ -1590,7 +1617,8 @@ def adds_a_hundred_millionth(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if 1e-12 is added to `x` inside `sqrt`: 0 is safe now, but a small `x` gets a wrong value, and below 0 `sqrt` is still undefined.",
-    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-12: в нуле теперь всё в порядке, но при малых `x` значение неверно, а ниже нуля `sqrt` по-прежнему не определён.",
+    ru="Похоже, что внутри `sqrt` к `x` прибавлено 1e-12: в нуле теперь всё в порядке, но при малых `x` значение "
+    "неверно, а ниже нуля `sqrt` по-прежнему не определён.",
 )
 def adds_next_to_nothing(x: Tensor) -> Tensor:
     return torch.where(x > 0, (x + 1e-12).sqrt(), 0.0)
@@ -1598,7 +1626,7 @@ def adds_next_to_nothing(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if small positive numbers are taken for 0: the border is not at 0 but above it.",
-    ru="Похоже, что малые положительные числа приняты за нуль: граница проведена не в нуле, а выше.",
+    ru="Похоже, что малые положительные числа приняты за ноль: граница проведена не в нуле, а выше.",
 )
 def draws_the_border_above_zero(x: Tensor) -> Tensor:
     inside = torch.where(x > 1e-6, x, 1.0)
@@ -1607,7 +1635,8 @@ def draws_the_border_above_zero(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if nothing has changed but the wording: `sqrt` still gets 0 and negative numbers, and a choice comes after it.",
-    ru="Похоже, что изменилась только запись: в `sqrt` по-прежнему попадают 0 и отрицательные числа, а выбор идёт после него.",
+    ru="Похоже, что изменилась только запись: в `sqrt` по-прежнему попадают 0 и отрицательные числа, а выбор идёт "
+    "после него.",
 )
 def words_it_otherwise(x: Tensor) -> Tensor:
     return torch.where(x <= 0, torch.zeros_like(x), torch.sqrt(x))
@@ -1636,7 +1665,7 @@ def changes_x_itself(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if only the positive entries come back. The result has the shape of `x`.",
-    ru="Похоже, что возвращаются только положительные компоненты. А форма результата — та же, что у `x`.",
+    ru="Похоже, что возвращаются только положительные элементы. А форма результата должна быть та же, что у `x`.",
 )
 def keeps_positive_entries_only(x: Tensor) -> Tensor:
     return x[x > 0].sqrt()
@@ -1652,7 +1681,8 @@ def takes_the_root_of_the_magnitude(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if only negative numbers are kept out of `sqrt`. At 0 its derivative is infinite, and 0 times infinity is NaN.",
-    ru="Похоже, что в `sqrt` больше не попадают только отрицательные числа, а нуль попадает. В нуле производная бесконечна, а 0 на бесконечность даёт NaN.",
+    ru="Похоже, что отрицательные числа в `sqrt` больше не попадают, а ноль попадает. Производная в нём бесконечна, а "
+    "0, умноженный на бесконечность, — это NaN.",
 )
 def takes_the_magnitude(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.abs().sqrt(), 0.0)
@@ -1668,7 +1698,7 @@ def cuts_the_root_off(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="It looks as if the entries that are not positive are taken as 1 all the way: the value there is 1 instead of 0.",
-    ru="Похоже, что неположительные компоненты так и остались единицами: значение там 1, а не 0.",
+    ru="Похоже, что неположительные элементы так и остались единицами: значение там 1, а не 0.",
 )
 def forgets_the_outer_where(x: Tensor) -> Tensor:
     return torch.where(x > 0, x, 1.0).sqrt()
@@ -1687,7 +1717,8 @@ def forgets_the_outer_where(x: Tensor) -> Tensor:
             "node",
             3,
             en="The name is that of the node which gives NaN although no NaN came in; without a NaN it is None.",
-            ru="Это имя узла, который выдаёт NaN, хотя на вход NaN не приходил; если NaN нет, это None.",
+            ru="Возвращается имя узла, который выдаёт NaN, хотя на вход ему NaN не приходил; если NaN нет, "
+            "возвращается None.",
         )
     ],
     hints=[
@@ -1697,7 +1728,8 @@ def forgets_the_outer_where(x: Tensor) -> Tensor:
         ),
         Text(
             "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the node, both are tuples, entries may be None.",
-            "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` выполняется после узла, оба аргумента — кортежи, в них бывает None.",
+            "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` "
+            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
         Text(
             "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
@@ -1758,8 +1790,8 @@ def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
 @nan_node.mistake(
     en="It looks as if a leaf's node is named, which only receives the NaN. Either the last node with a NaN is taken, "
     "or `given` and `received` have changed places, or all hooks see the same `node`: the one where the loop ended.",
-    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны `given` "
-    "и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
+    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны "
+    "`given` и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
 )
 def names_the_last(loss: Tensor) -> str | None:
     return next((name for name, _, nan, _ in reversed(_watched(loss)) if nan), None)
@@ -1826,8 +1858,8 @@ def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
 @nan_node.mistake(
     en="It looks as if the first node with a NaN is named in the order in which a stack gives the nodes, "
     "not in that of the backward pass: the stack may give a node first that only hands the NaN on.",
-    ru="Похоже, что назван первый узел с NaN в том порядке, в каком узлы выдаёт стек, а не в порядке обратного прохода: "
-    "раньше может попасться узел, который NaN только передаёт.",
+    ru="Похоже, что назван первый узел с NaN в том порядке, в каком узлы выдаёт стек, а не в порядке обратного "
+    "прохода: раньше может попасться узел, который NaN только передаёт.",
 )
 def names_the_first_of_a_stack(loss: Tensor) -> str | None:
     bad = _giving_nan(loss)
@@ -1863,7 +1895,8 @@ def hooks_share_the_end_of_a_list(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="It looks as if an infinite gradient counts as NaN. Infinity is where the trouble begins, but the node with the NaN comes later or never.",
-    ru="Похоже, что бесконечный градиент принят за NaN. С бесконечности всё начинается, но узел с NaN идёт позже, а может и не встретиться.",
+    ru="Похоже, что бесконечный градиент принят за NaN. С бесконечности всё начинается, но узел с NaN идёт позже, а "
+    "может и не встретиться.",
 )
 def takes_infinity_for_nan(loss: Tensor) -> str | None:
     return next((name for name, _, nan, inf in _watched(loss) if nan or inf), None)
@@ -1879,7 +1912,8 @@ def names_the_next(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="It looks as if the error of anomaly mode gets out of the function. Catch it: its text has the name.",
-    ru="Похоже, что ошибка режима обнаружения аномалий выходит из функции. Перехватите её: в её тексте есть имя.",
+    ru="Похоже, что ошибка режима обнаружения аномалий выходит из функции. Перехватите её: имя узла есть в тексте "
+    "ошибки.",
 )
 def lets_the_error_out(loss: Tensor) -> None:
     with torch.autograd.set_detect_anomaly(True):
@@ -1897,7 +1931,7 @@ def names_the_root(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="It looks as if a gradient counts only when all of its entries are NaN. One is enough.",
-    ru="Похоже, что градиент учитывается, только если NaN — все его компоненты. Достаточно одной.",
+    ru="Похоже, что градиент учитывается, только если NaN — все его элементы. Достаточно одного.",
 )
 def wants_every_entry_nan(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -1918,7 +1952,7 @@ def wants_every_entry_nan(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="It looks as if only the first operand of each node is followed. The NaN may come by another edge.",
-    ru="Похоже, что обход идёт только по первому операнду каждого узла. NaN может быть и за другим ребром.",
+    ru="Похоже, что обход идёт только по первому входу каждого узла. NaN может быть и за другим ребром.",
 )
 def follows_first_operands(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -1983,7 +2017,7 @@ def returns_the_node(loss: Tensor) -> Any:
             "own",
             1,
             en="No gradient shares memory with `v` or with another one, and none has a graph.",
-            ru="Ни у одного градиента нет общей памяти ни с `v`, ни с другим, и ни у одного нет графа.",
+            ru="У градиентов нет ни графа, ни общей памяти: ни с `v`, ни друг с другом.",
         ),
         aspect(
             "untouched",
@@ -1999,7 +2033,8 @@ def returns_the_node(loss: Tensor) -> Any:
         ),
         Text(
             "Compare with `is`: `torch.autograd.grad(a + b, [a, b], v)` may give you `v` itself, twice. Look for `materialize_grads`, too.",
-            "Сравните с помощью `is`: `torch.autograd.grad(a + b, [a, b], v)` может дважды вернуть сам `v`. Посмотрите и на `materialize_grads`.",
+            "Сравните с помощью `is`: `torch.autograd.grad(a + b, [a, b], v)` может дважды вернуть сам `v`. "
+            "Посмотрите и на `materialize_grads`.",
         ),
         Text(
             "gradients = torch.autograd.grad(y, inputs, v, ...)\nreturn [... for gradient, factor in zip(gradients, factors)]",
@@ -2034,7 +2069,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 @fix_shared_gradients.mistake(
     en="It looks as if `v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
-    ru="Похоже, что `v` спасён копией, но два градиента — всё ещё один тензор: в него вошли оба множителя.",
+    ru="Похоже, что `v` защищён копией, но два градиента — всё ещё один тензор: в него вошли оба множителя.",
 )
 def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v.clone(), materialize_grads=True)
@@ -2045,7 +2080,8 @@ def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[floa
 
 @fix_shared_gradients.mistake(
     en="It looks as if the factors are right but an unused input gives None. None is no tensor to go on with: `materialize_grads=True` gives zeros.",
-    ru="Похоже, что множители верны, но неиспользованный вход даёт None. Дальше с None вычислять нельзя: `materialize_grads=True` даёт нули.",
+    ru="Похоже, что множители верны, но для неиспользованного входа возвращается None. Вычислять с None дальше "
+    "нельзя: `materialize_grads=True` даёт нули.",
 )
 def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -2084,7 +2120,7 @@ def multiplies_in_place(y: Tensor, inputs: list[Tensor], v: Tensor, factors: lis
 
 @fix_shared_gradients.mistake(
     en="It looks as if an unused input gets a zero that is no tensor of the input's shape.",
-    ru="Похоже, что неиспользованный вход получает ноль, который не является тензором формы этого входа.",
+    ru="Похоже, что для неиспользованного входа возвращается ноль, а не тензор той же формы, что у входа.",
 )
 def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Any]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -2122,7 +2158,7 @@ def ignores_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) 
 
 @fix_shared_gradients.mistake(
     en="It looks as if an unused input is left out: each input gets an entry of its own.",
-    ru="Похоже, что неиспользованный вход пропущен: у каждого входа есть своё место в ответе.",
+    ru="Похоже, что неиспользованный вход пропущен: в ответе нужно место для каждого входа.",
 )
 def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -2131,7 +2167,7 @@ def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[
 
 @fix_shared_gradients.mistake(
     en="It looks as if the zeros for an unused input have the shape of `v`. They need the shape of that input.",
-    ru="Похоже, что нули для неиспользованного входа взяты по форме `v`. Нужна форма этого входа.",
+    ru="Похоже, что нули для неиспользованного входа взяты по форме `v`. Нужна форма самого входа.",
 )
 def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
@@ -2140,7 +2176,7 @@ def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
 
 @fix_shared_gradients.mistake(
     en="It looks as if `v` is put right in the end, but meanwhile both factors went into the tensor that the gradients share.",
-    ru="Похоже, что `v` в конце восстановлен, но в тензор, общий для градиентов, к тому времени вошли оба множителя.",
+    ru="Похоже, что `v` в конце восстановлен, но до этого в тензор, общий для градиентов, вошли оба множителя.",
 )
 def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     before = v.clone()
@@ -2153,7 +2189,8 @@ def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors:
 
 @fix_shared_gradients.mistake(
     en="It looks as if the values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not help it.",
-    ru="Похоже, что значения верны, но один градиент — всё ещё сам `v`, умноженный на месте: копия остальных ему не поможет.",
+    ru="Похоже, что значения верны, но один градиент — всё ещё сам `v`, умноженный на месте: копировать только "
+    "остальные недостаточно.",
 )
 def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     first, *others = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -2191,13 +2228,13 @@ def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
             "untouched",
             0,
             en="`x` holds the number that it held.",
-            ru="В `x` лежит то же число.",
+            ru="В `x` лежит прежнее число.",
         ),
         aspect(
             "operations",
             0,
             en="All nodes are of torch's own operations with one output.",
-            ru="Все узлы — от операций самого torch с одним выходом.",
+            ru="Все узлы принадлежат операциям самого torch с одним выходом.",
         ),
         aspect(
             "shared",
@@ -2226,7 +2263,8 @@ def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
         ),
         Text(
             "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the operands.",
-            "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` — порядок операндов.",
+            "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` тот же, что у "
+            "операндов.",
         ),
         Text(
             "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
@@ -2289,7 +2327,8 @@ def uses_everything_once(x: Tensor) -> Tensor:
 
 @hide_the_bug.mistake(
     en="It looks as if the derivative is infinite or NaN: a node has one there, even if 0 is multiplied with the result.",
-    ru="Похоже, что производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не спасает.",
+    ru="Похоже, что производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не "
+    "спасает.",
 )
 def derivative_is_nan(x: Tensor) -> Tensor:
     return (x - x).sqrt() * 0 + x * x
@@ -2315,8 +2354,8 @@ def has_no_graph(x: Tensor) -> Tensor:
 @hide_the_bug.mistake(
     en="It looks as if a node cannot be called with one gradient: it is that of an operation with several outputs, "
     "such as `unbind`, or of a `Function` of your own.",
-    ru="Похоже, что один из узлов нельзя вызвать с одним градиентом: он от операции с несколькими выходами, "
-    "такой как `unbind`, или от вашей собственной `Function`.",
+    ru="Похоже, что один из узлов нельзя вызвать с одним градиентом: это узел операции с несколькими выходами, такой "
+    "как `unbind`, или вашей собственной `Function`.",
 )
 def uses_several_outputs(x: Tensor) -> Tensor:
     first, second = torch.stack([0 * x, x]).unbind()
@@ -2345,7 +2384,7 @@ def shows_the_bug(x: Tensor) -> Tensor:
 
 @hide_the_bug.mistake(
     en="It looks as if all paths bring 0. Then every backward pass agrees, and nothing is shown.",
-    ru="Похоже, что все пути приносят 0. Тогда совпадает любой обратный проход, и это ничего не показывает.",
+    ru="Похоже, что все пути приносят 0. Тогда любой обратный проход даёт то же самое, и ничего не видно.",
 )
 def derivative_of_zero(x: Tensor) -> Tensor:
     return 0 * x + 0 * x

@@ -66,7 +66,7 @@ def counted_in(unit: float, error: float) -> AtMost:
 
 TO_ROUNDING = Text(
     "The product is exact up to rounding: its error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
-    "Произведение точно до округления: ошибка не больше 1e-12 от наибольшего элемента (насчитано в единицах 1e-12).",
+    "Произведение точно до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах 1e-12).",
 )
 
 
@@ -138,7 +138,8 @@ _ERROR = "RuntimeError"
 
 @predict_vjp.mistake(
     en="It looks as if `v` was given the shape of the input. It weighs the outputs, so it has the output's shape.",
-    ru="Похоже, что `v` приписана форма входа. Он взвешивает выходы, поэтому форма у него как у выхода.",
+    ru="Похоже, вы считаете, что у `v` форма входа. На самом деле он взвешивает выходы, поэтому форма у него как у "
+    "выхода.",
 )
 def v_like_the_input() -> dict[str, object]:
     return {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR}
@@ -146,7 +147,8 @@ def v_like_the_input() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `v` was given the shape of the input. It weighs the outputs: two entries here, not three.",
-    ru="Похоже, что `v` приписана форма входа. Он взвешивает выходы: элементов в нём здесь два, а не три.",
+    ru="Похоже, вы считаете, что у `v` форма входа. На самом деле он взвешивает выходы: элементов в нём здесь два, а "
+    "не три.",
 )
 def ones_like_x() -> dict[str, object]:
     return {"y, v = ones(2)": _ERROR, "y, v = ones(3)": [1.0, 1.0, 3.0]}
@@ -154,7 +156,8 @@ def ones_like_x() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if ones were taken to fit any output. `v` needs one entry for each output: two here.",
-    ru="Похоже, вы сочли, что единицы подойдут к любому выходу. В `v` нужен один элемент на каждый выход: здесь два.",
+    ru="Похоже, вы считаете, что единицы подойдут к любому выходу. На самом деле в `v` нужен один элемент на каждый "
+    "выход: здесь два.",
 )
 def ones_of_any_length() -> dict[str, object]:
     return {"y, v = ones(3)": [1.0, 1.0, 3.0]}
@@ -162,7 +165,8 @@ def ones_of_any_length() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `backward()` was taken to work for one number only. With `v` it works for an output of any shape.",
-    ru="Похоже, вы сочли, что `backward()` работает только для одного числа. С `v` он работает для выхода любой формы.",
+    ru="Похоже, вы считаете, что `backward()` работает только для одного числа. На самом деле с `v` он работает для "
+    "выхода любой формы.",
 )
 def only_for_numbers() -> dict[str, object]:
     return {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR, "A x, v = [1, 10]": _ERROR}
@@ -170,7 +174,7 @@ def only_for_numbers() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if the matrix was multiplied by `v` from the right, `A v`. `backward` multiplies from the left: `vᵀA`.",
-    ru="Похоже, что матрица умножена на `v` справа, `A v`. `backward` умножает слева: `vᵀA`.",
+    ru="Похоже, что матрица умножена на `v` справа, `A v`. А `backward` умножает слева: `vᵀA`.",
 )
 def from_the_right() -> dict[str, object]:
     return {"A x, v = [1, 10]": [21.0, 43.0]}
@@ -178,7 +182,8 @@ def from_the_right() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if a missing `v` was taken for ones. That is so only when the output has one element.",
-    ru="Похоже, что вместо пропущенного `v` подставлены единицы. Так бывает, только когда в выходе один элемент.",
+    ru="Похоже, вы считаете, что вместо пропущенного `v` всегда подставляются единицы. На самом деле так бывает, "
+    "только когда в выходе один элемент.",
 )
 def ones_by_default() -> dict[str, object]:
     return {"y, no v": [1.0, 1.0, 3.0]}
@@ -186,7 +191,8 @@ def ones_by_default() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `v` picked a column of `W`. It picks and mixes rows: one row for each output.",
-    ru="Похоже, что `v` выбрал столбец `W`. Он выбирает и смешивает строки: на каждый выход одна строка.",
+    ru="Похоже, вы считаете, что `v` выбирает столбец `W`. На самом деле он выбирает и смешивает строки: на каждый "
+    "выход одна строка.",
 )
 def a_column() -> dict[str, object]:
     return {"y, v = [1, 0]": [1.0, 0.0]}
@@ -194,8 +200,8 @@ def a_column() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if each row of `W` was summed: that is `W` times ones. Here the rows are added up, and the result has three entries.",
-    ru="Похоже, что сложены элементы внутри каждой строки `W`: это `W` на единицы справа. Складываются сами строки, "
-    "и в результате три элемента.",
+    ru="Похоже, что сложены элементы внутри каждой строки `W`: это `W`, умноженная справа на вектор из единиц. А "
+    "складываются сами строки, и в результате три элемента.",
 )
 def sums_of_rows() -> dict[str, object]:
     return {"y, v = ones(2)": [3.0, 2.0]}
@@ -203,7 +209,8 @@ def sums_of_rows() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if only an output without dimensions can go without `v`. Any output of one element can.",
-    ru="Похоже, что без `v` обойдётся только выход без измерений. Достаточно, чтобы в выходе был один элемент.",
+    ru="Похоже, вы считаете, что без `v` обойдётся только выход без измерений. На самом деле достаточно, чтобы в "
+    "выходе был один элемент.",
 )
 def shape_one_needs_v() -> dict[str, object]:
     return {"shape (1,), no v": _ERROR}
@@ -211,7 +218,8 @@ def shape_one_needs_v() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `tensor(1.)` was taken for what `backward()` fills in. It fills in ones of the output's own shape.",
-    ru="Похоже, что `tensor(1.)` принят за то, что подставляет `backward()`. Он подставляет единицы формы самого выхода.",
+    ru="Похоже, вы считаете, что `tensor(1.)` — это то, что подставляет `backward()`. На самом деле он подставляет "
+    "единицы формы самого выхода.",
 )
 def one_fits_all() -> dict[str, object]:
     return {"shape (1,), v = tensor(1.)": [2.0, 2.0, 2.0]}
@@ -219,7 +227,7 @@ def one_fits_all() -> dict[str, object]:
 
 @predict_vjp.mistake(
     en="It looks as if `v` was expected to have the output's dtype, too. Only its shape has to agree.",
-    ru="Похоже, вы решили, что у `v` должен быть и dtype выхода. Совпадать обязана только форма.",
+    ru="Похоже, вы считаете, что у `v` должен быть и dtype выхода. На самом деле совпадать обязана только форма.",
 )
 def same_dtype() -> dict[str, object]:
     return {"float64 y, float32 v": _ERROR}
@@ -239,13 +247,13 @@ def same_dtype() -> dict[str, object]:
             "ones",
             1,
             en="The first result is the product with ones, in the shape of `inp`.",
-            ru="Первый результат — произведение с единицами, формы `inp`.",
+            ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
         ),
         aspect(
             "v",
             1,
             en="The second result is the product with `v` alone.",
-            ru="Второй результат — произведение только с `v`.",
+            ru="Второй результат — только произведение с `v`.",
         ),
         aspect(
             "grad",
@@ -305,7 +313,7 @@ def ones_like_the_input(f: Function, inp: Tensor, v: Tensor) -> object:
 
 @fix_two_products.mistake(
     en="It looks as if nothing is cleared between the two calls: the second result holds the first one as well.",
-    ru="Похоже, что между двумя вызовами ничего не обнуляется: во втором результате сидит и первый.",
+    ru="Похоже, что между двумя вызовами ничего не обнуляется: второй результат включает и первый.",
 )
 def adds_up(f: Function, inp: Tensor, v: Tensor) -> object:
     inp.grad = None
@@ -465,7 +473,7 @@ def spoils_grad(f: Function, inp: Tensor, v: Tensor) -> object:
 
 @fix_two_products.mistake(
     en="It looks as if `inp.grad` was emptied at the end: what was there before is lost.",
-    ru="Похоже, что `inp.grad` в конце опустошён: прежнее содержимое потеряно.",
+    ru="Похоже, что `inp.grad` в конце очищен: прежнее содержимое потеряно.",
 )
 def empties_grad(f: Function, inp: Tensor, v: Tensor) -> object:
     products = _by_backward(f, inp, v)
@@ -486,7 +494,7 @@ def old_by_name(f: Function, inp: Tensor, v: Tensor) -> object:
 
 @fix_two_products.mistake(
     en="It looks as if zeros were put into `inp.grad` where `None` had been.",
-    ru="Похоже, что в `inp.grad` положены нули там, где раньше был `None`.",
+    ru="Похоже, что в `inp.grad` записаны нули, хотя раньше там был `None`.",
 )
 def zeros_for_none(f: Function, inp: Tensor, v: Tensor) -> object:
     old = torch.zeros_like(inp) if inp.grad is None else inp.grad
@@ -508,7 +516,7 @@ def zeros_for_none(f: Function, inp: Tensor, v: Tensor) -> object:
             "jacobian",
             2,
             en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
-            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) и того же dtype, что у `x`.",
+            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
         ),
         aspect(
             "grad",
@@ -604,7 +612,7 @@ def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if this is the transposed matrix: rows or columns were stacked along the other dimension.",
-    ru="Похоже, что это транспонированная матрица: строки или столбцы сложены вдоль другого измерения.",
+    ru="Похоже, что это транспонированная матрица: строки или столбцы собраны вдоль другого измерения.",
 )
 def transposed(y: Tensor, x: Tensor) -> Tensor:
     rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
@@ -659,7 +667,7 @@ def sum_in_every_row(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if a list of rows came back. They still have to be stacked into one tensor.",
-    ru="Похоже, что вернулся список строк. Его нужно ещё сложить в один тензор.",
+    ru="Похоже, что вернулся список строк. Строки нужно ещё собрать в один тензор.",
 )
 def list_of_rows(y: Tensor, x: Tensor) -> list[Tensor]:
     return [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
@@ -675,7 +683,7 @@ def joined_rows(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if the tuples of `torch.autograd.grad` were stacked, and not the tensors in them.",
-    ru="Похоже, что складываются кортежи из `torch.autograd.grad`, а не тензоры в них.",
+    ru="Похоже, что в тензор собираются кортежи из `torch.autograd.grad`, а не тензоры в них.",
 )
 def tuples_stacked(y: Tensor, x: Tensor) -> Tensor:
     rows: list[Any] = [torch.autograd.grad(output, x, retain_graph=True) for output in y]
@@ -692,7 +700,7 @@ def in_single_rows(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if the matrix is right, but the rows went through `x.grad`, and it was left empty.",
-    ru="Похоже, что матрица верна, но строки прошли через `x.grad`, и он оставлен пустым.",
+    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и он остался пустым.",
 )
 def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None
@@ -701,7 +709,7 @@ def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="It looks as if the matrix is right, but the rows went through `x.grad`, and the last one stayed there.",
-    ru="Похоже, что матрица верна, но строки прошли через `x.grad`, и последняя там осталась.",
+    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и последняя там осталась.",
 )
 def leaves_the_last_row(y: Tensor, x: Tensor) -> Tensor:
     rows: list[Any] = []
@@ -745,20 +753,20 @@ def neighbours(x: Tensor) -> Tensor:
             "product",
             2,
             en="What comes back is `J v`, of shape (m,) and of the dtype of `x`.",
-            ru="Возвращается `J v` формы (m,) и того же dtype, что у `x`.",
+            ru="Возвращается `J v` формы (m,) с тем же dtype, что у `x`.",
         ),
         aspect("exact", 0.5, *TO_ROUNDING),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 3, whatever n and m (counted for n = m = 6).",
-            ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m (насчитано для n = m = 6).",
+            ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m (подсчитано для n = m = 6).",
         ),
         aspect(
             "largest",
             0.5,
             en="No new tensor has more than 4·max(n, m) elements (counted for n = m = 6).",
-            ru="Ни в одном новом тензоре нет больше 4·max(n, m) элементов (насчитано для n = m = 6).",
+            ru="Ни в одном новом тензоре нет больше 4·max(n, m) элементов (подсчитано для n = m = 6).",
         ),
     ],
     hints=[
@@ -768,7 +776,8 @@ def neighbours(x: Tensor) -> Tensor:
         ),
         Text(
             "Make a dual tensor of `x` and `v`, call `f`, read the tangent, all inside `dual_level()`. Or look at `torch.func`.",
-            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри `dual_level()`. Или загляните в `torch.func`.",
+            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
+            "`dual_level()`. Или загляните в `torch.func`.",
         ),
         Text(
             "with forward_ad.dual_level():\n    y = f(forward_ad.make_dual(x, v))\n    return forward_ad.unpack_dual(...).tangent",
@@ -827,7 +836,8 @@ def other_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 @jvp.mistake(
     en="It looks as if nothing came back, or a tangent that was read after its level was closed: it is `None` there.",
-    ru="Похоже, что не вернулось ничего или касательный вектор прочитан после закрытия уровня: там он равен `None`.",
+    ru="Похоже, что либо не вернулось ничего, либо касательный вектор прочитан после закрытия уровня: там он равен "
+    "`None`.",
 )
 def tangent_read_too_late(f: Function, x: Tensor, v: Tensor) -> object:
     with forward_ad.dual_level():
@@ -837,7 +847,7 @@ def tangent_read_too_late(f: Function, x: Tensor, v: Tensor) -> object:
 
 @jvp.mistake(
     en="It looks as if a level of forward mode was entered and never left: the next call finds it still open.",
-    ru="Похоже, что уровень прямого режима открыт и не закрыт: следующий вызов застаёт его открытым.",
+    ru="Похоже, что уровень прямого режима не закрыт: при следующем вызове он всё ещё открыт.",
 )
 def leaves_the_level_open(f: Function, x: Tensor, v: Tensor) -> object:
     forward_ad.enter_dual_level()  # type: ignore[no-untyped-call]
@@ -856,7 +866,7 @@ def returns_the_value(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 @jvp.mistake(
     en="It looks as if what `unpack_dual` gives came back whole, value and tangent. Only the tangent is asked for.",
-    ru="Похоже, что результат `unpack_dual` вернулся целиком, значение и касательный вектор. Нужен только вектор.",
+    ru="Похоже, что результат `unpack_dual` вернулся целиком, значение и касательный вектор. Нужен только второй.",
 )
 def returns_the_unpacked(f: Function, x: Tensor, v: Tensor) -> object:
     with forward_ad.dual_level():
@@ -924,8 +934,8 @@ def sum_of_the_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
 @jvp.mistake(
     en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
     "take a copy that does. In the second: `create_graph=True` is missing in the first.",
-    ru="Похоже, что у того, что дифференцируют, нет графа. Если это первый вызов `grad`, вычисления для `x` не "
-    "отслеживаются: возьмите копию, для которой отслеживаются. Если второй, в первом не хватает `create_graph=True`.",
+    ru="Похоже, что дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, `x` не требует градиента: "
+    "возьмите копию, которая требует. Если во втором, то в первом не хватает `create_graph=True`.",
 )
 def no_graph_to_go_on(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -938,8 +948,8 @@ def no_graph_to_go_on(f: Function, x: Tensor, v: Tensor) -> Tensor:
 @jvp.mistake(
     en="It looks as if the gradient was asked for with respect to a tensor that does not require grad, "
     "say an auxiliary vector `u`.",
-    ru="Похоже, что градиент берётся по тензору, для которого вычисления не отслеживаются, "
-    "например по вспомогательному вектору `u`.",
+    ru="Похоже, что градиент берётся по тензору, который не требует градиента, например по вспомогательному вектору "
+    "`u`.",
 )
 def untracked_cotangent(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -1054,26 +1064,26 @@ def chain(x: Tensor) -> Tensor:
             "product",
             2,
             en="What comes back is `H v`, of shape (n,) and of the dtype of `x`.",
-            ru="Возвращается `H v` формы (n,) и того же dtype, что у `x`.",
+            ru="Возвращается `H v` формы (n,) с тем же dtype, что у `x`.",
         ),
         aspect("exact", 0.5, *TO_ROUNDING),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
-            ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (насчитано для n = 6).",
+            ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (подсчитано для n = 6).",
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 4n elements (counted for n = 6).",
-            ru="Ни в одном новом тензоре нет больше 4n элементов (насчитано для n = 6).",
+            ru="Ни в одном новом тензоре нет больше 4n элементов (подсчитано для n = 6).",
         ),
         aspect(
             "operations",
             0.5,
             en="The number of operations does not grow with n (counted: how many more for n = 6 than for n = 3).",
-            ru="Число операций не растёт с n (насчитано, насколько их больше для n = 6, чем для n = 3).",
+            ru="Число операций не растёт с n (подсчитано, на сколько их больше для n = 6, чем для n = 3).",
         ),
     ],
     hints=[
@@ -1132,9 +1142,9 @@ def _gradient(f: Function, x: Tensor) -> Tensor:
     en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
     "take a copy that does. In the second: the gradient has none without `create_graph=True` "
     "(`retain_graph=True` only keeps the old one).",
-    ru="Похоже, что у того, что дифференцируют, нет графа. Если это первый вызов `grad`, вычисления для `x` не "
-    "отслеживаются: возьмите копию, для которой отслеживаются. Если второй, у градиента нет графа без "
-    "`create_graph=True` (`retain_graph=True` лишь сохраняет старый).",
+    ru="Похоже, что дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, `x` не требует градиента: "
+    "возьмите копию, которая требует. Если во втором, то у градиента нет графа без `create_graph=True` "
+    "(`retain_graph=True` лишь сохраняет старый).",
 )
 def no_graph_behind(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -1289,7 +1299,7 @@ def whole_hessian_batched(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 @hvp.mistake(
     en="It looks as if `g @ v` is summed entry by entry in Python: each entry adds its own operations.",
-    ru="Похоже, что `g @ v` складывается в Python по одному элементу: каждый добавляет свои операции.",
+    ru="Похоже, что `g @ v` вычисляется в Python по одному элементу: каждый добавляет свои операции.",
 )
 def sums_in_python(f: Function, x: Tensor, v: Tensor) -> Tensor:
     x = tracked(x)
@@ -1347,13 +1357,13 @@ class BlackBox:
             "jacobian",
             2,
             en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
-            ru="Столбец j говорит, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
+            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
         ),
         aspect(
             "accurate",
             1.5,
             en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
-            ru="Наибольшая ошибка не больше 1e-9 от наибольшего элемента (насчитано в единицах 1e-9).",
+            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
         ),
         aspect(
             "x",
@@ -1369,7 +1379,7 @@ class BlackBox:
         ),
         Text(
             "Step to both sides: the error is of the order of `h²` then, not of `h`. Then read the best step off the table above.",
-            "Шагните в обе стороны: тогда ошибка порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
+            "Шагните в обе стороны: тогда погрешность порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
         ),
         Text(
             "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
@@ -1423,7 +1433,7 @@ def _differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: f
 
 @numerical_jacobian.mistake(
     en="It looks as if the columns were stacked as rows: this is the transposed matrix.",
-    ru="Похоже, что столбцы поставлены строками: это транспонированная матрица.",
+    ru="Похоже, что столбцы записаны строками: это транспонированная матрица.",
 )
 def columns_as_rows(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-5).T
@@ -1517,7 +1527,8 @@ def drifts(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="It looks as if the differences go to one side only. Their error shrinks like `h`, and no step makes it small enough.",
-    ru="Похоже, что разности односторонние. Их ошибка убывает как `h`, и никакой шаг не сделает её достаточно малой.",
+    ru="Похоже, что разности односторонние. Их погрешность убывает как `h`, и никакой шаг не сделает её достаточно "
+    "малой.",
 )
 def one_sided(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-8, back=False)
@@ -1525,7 +1536,8 @@ def one_sided(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="It looks as if the step is too short: the two values share most of their digits, and rounding is what is left.",
-    ru="Похоже, что шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся ошибка округления.",
+    ru="Похоже, что шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся погрешность "
+    "округления.",
 )
 def too_short(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-9)
@@ -1533,7 +1545,7 @@ def too_short(f: Function, x: Tensor) -> Tensor:
 
 @numerical_jacobian.mistake(
     en="It looks as if the step is too long: the error of a central difference grows like `h²`.",
-    ru="Похоже, что шаг слишком велик: ошибка центральной разности растёт как `h²`.",
+    ru="Похоже, что шаг слишком велик: погрешность центральной разности растёт как `h²`.",
 )
 def too_long(f: Function, x: Tensor) -> Tensor:
     return _differences(f, x, 1e-3)
@@ -1561,8 +1573,8 @@ def returns_float32(f: Function, x: Tensor) -> Tensor:
 @numerical_jacobian.mistake(
     en="It looks as if all entries are zero: either `functional.jacobian` or `torch.func` was asked, and there is no graph, "
     "or both values of `f` were taken at one point (`a = x` is not a copy).",
-    ru="Похоже, что все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа нет, "
-    "либо оба значения `f` взяты в одной точке (`a = x` — не копия).",
+    ru="Похоже, что все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа "
+    "нет, либо оба значения `f` взяты в одной точке (`a = x` — не копия).",
 )
 def asks_functional(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)
@@ -1685,8 +1697,8 @@ def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
 @expose_swap.mistake(
     en="It looks as if in one of the examples the vector has fewer than two entries, or the lengths of input, output "
     "and `v` differ: then the shape alone gives the wrong side away.",
-    ru="Похоже, что в одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` различаются: "
-    "тогда ошибку выдаёт уже форма.",
+    ru="Похоже, что в одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` "
+    "различаются: тогда ошибку выдаёт уже форма.",
 )
 def not_square() -> tuple[Example, Example]:
     return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
@@ -1793,7 +1805,8 @@ def cubic(rng: torch.Generator, n: int, m: int) -> Function:
         ),
         Text(
             "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by `u`.",
-            "Два вызова `torch.autograd.grad`: первый — с `u`, для которого отслеживаются вычисления, второй дифференцирует по `u`.",
+            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
+            "`u`.",
         ),
         Text(
             "y = f(x)\nu = torch.zeros_like(..., requires_grad=True)\n"
@@ -1900,7 +1913,8 @@ def all_rows_in_one_pass(f: Function, x: Tensor, v: Tensor) -> Tensor:
             "wrong",
             1,
             en="At `elsewhere` the gradient from autograd is wrong by more than 1 %, or no number.",
-            ru="В точке `elsewhere` градиент от autograd ошибается больше чем на 1 % или не является числом.",
+            ru="В точке `elsewhere` градиент от autograd отличается от верного больше чем на 1 % или не является "
+            "числом.",
             after=("passes", "smooth"),
         ),
     ],
@@ -1956,7 +1970,8 @@ def _at(*numbers: float) -> Tensor:
 
 @fool_gradcheck.mistake(
     en="It looks as if `elsewhere` is a kink or a jump. `gradcheck` complains there even when autograd does what it should.",
-    ru="Похоже, что `elsewhere` — излом или скачок. Там `gradcheck` жалуется, даже если autograd делает то, что должен.",
+    ru="Похоже, что `elsewhere` — излом или скачок. Там `gradcheck` не проходит, даже если autograd делает то, что "
+    "должен.",
 )
 def a_kink() -> object:
     return torch.relu, _at(1.0, -2.0), _at(0.0, 1.0)
@@ -1980,7 +1995,8 @@ def wrong_at_x() -> object:
 
 @fool_gradcheck.mistake(
     en="It looks as if a point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions, too.",
-    ru="Похоже, что точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных функций.",
+    ru="Похоже, что точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных "
+    "функций.",
 )
 def in_single_precision() -> object:
     return torch.sin, torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
@@ -1988,7 +2004,8 @@ def in_single_precision() -> object:
 
 @fool_gradcheck.mistake(
     en="It looks as if `f` gives another value at each call. `gradcheck` compares repeated calls and notices.",
-    ru="Похоже, что `f` при каждом вызове даёт другое значение. `gradcheck` сравнивает повторные вызовы и замечает это.",
+    ru="Похоже, что `f` при каждом вызове даёт другое значение. `gradcheck` сравнивает повторные вызовы и замечает "
+    "это.",
 )
 def by_chance() -> object:
     return torch.nn.Dropout(), _at(*range(1, 33)), _at(*range(2, 34))
@@ -1996,7 +2013,7 @@ def by_chance() -> object:
 
 @fool_gradcheck.mistake(
     en="It looks as if autograd is right at `elsewhere`, too: nothing is there to be overlooked.",
-    ru="Похоже, что и в точке `elsewhere` autograd прав: там нечего упустить.",
+    ru="Похоже, что и в точке `elsewhere` autograd прав: упускать там нечего.",
 )
 def right_everywhere() -> object:
     return torch.sin, _at(1.0, 2.0), _at(3.0, 4.0)
@@ -2018,13 +2035,14 @@ _WIDTH = 32  # of the layer between input and output
             "jacobian",
             1.5,
             en="What comes back is the Jacobian, of shape (m, n) and of the dtype of `x`.",
-            ru="Возвращается матрица Якоби формы (m, n) и того же dtype, что у `x`.",
+            ru="Возвращается матрица Якоби формы (m, n) с тем же dtype, что у `x`.",
         ),
         aspect(
             "exact",
             0.5,
             en="It is exact up to rounding: the error is at most 1e-12 of its largest entry (counted in units of 1e-12).",
-            ru="Она точна до округления: ошибка не больше 1e-12 от наибольшего элемента (насчитано в единицах 1e-12).",
+            ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
+            "1e-12).",
         ),
         aspect(
             "passes",
@@ -2113,7 +2131,8 @@ def always_jacrev(f: Function, x: Tensor) -> object:
 
 @cheap_jacobian.mistake(
     en="It looks as if for a wide matrix, too, all columns are computed at once, as `jacfwd` does: n tangents at once.",
-    ru="Похоже, что и у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов сразу.",
+    ru="Похоже, что и у широкой матрицы вычисляются сразу все столбцы, как в `jacfwd`: это n касательных векторов "
+    "сразу.",
 )
 def always_jacfwd(f: Function, x: Tensor) -> object:
     return torch.func.jacfwd(f)(x)
@@ -2168,7 +2187,7 @@ def by_differences(f: Function, x: Tensor) -> Tensor:
 
 @cheap_jacobian.mistake(
     en="It looks as if a tall matrix comes back transposed: its columns were stacked as rows.",
-    ru="Похоже, что высокая матрица возвращается транспонированной: её столбцы поставлены строками.",
+    ru="Похоже, что высокая матрица возвращается транспонированной: её столбцы записаны строками.",
 )
 def columns_stacked_as_rows(f: Function, x: Tensor) -> object:
     return torch.func.jacrev(f)(x) if len(f(x)) < len(x) else torch.func.jacfwd(f)(x).T
@@ -2213,7 +2232,8 @@ def predict_shapes(answer: Any, case: Case) -> dict[str, object]:
 @predict_shapes.mistake(
     en="It looks as if `functional.jacobian` was taken to know the batch. "
     "It differentiates every sample with respect to every sample.",
-    ru="Похоже, вы решили, что `functional.jacobian` знает о батче. Она дифференцирует каждый пример по каждому примеру.",
+    ru="Похоже, вы считаете, что `functional.jacobian` знает о батче. На самом деле она дифференцирует каждый пример "
+    "по каждому примеру.",
 )
 def jacobian_knows_batches() -> dict[str, object]:
     return {"jacobian of the batch": (4, 1, 3)}
@@ -2221,7 +2241,8 @@ def jacobian_knows_batches() -> dict[str, object]:
 
 @predict_shapes.mistake(
     en="It looks as if `vmap(jacrev(f))` was taken for the Jacobian of the whole batch. It is one Jacobian for each sample.",
-    ru="Похоже, что `vmap(jacrev(f))` принято за матрицу Якоби всего батча. Это отдельная матрица для каждого примера.",
+    ru="Похоже, вы считаете, что `vmap(jacrev(f))` — матрица Якоби всего батча. На самом деле это отдельная матрица "
+    "для каждого примера.",
 )
 def vmap_gives_all_pairs() -> dict[str, object]:
     return {"vmap(jacrev)": (4, 1, 4, 3)}
@@ -2229,7 +2250,7 @@ def vmap_gives_all_pairs() -> dict[str, object]:
 
 @predict_shapes.mistake(
     en="It looks as if the gradient of a sum was expected to be summed over the batch. It has the shape of its input.",
-    ru="Похоже, вы ждали, что градиент будет сложен по батчу. У градиента форма входа.",
+    ru="Похоже, вы считаете, что градиент суммы складывается по батчу. На самом деле у градиента форма входа.",
 )
 def sum_is_summed() -> dict[str, object]:
     return {"grad of the sum": (3,)}
@@ -2237,7 +2258,8 @@ def sum_is_summed() -> dict[str, object]:
 
 @predict_shapes.mistake(
     en="It looks as if all 48 numbers were taken for nonzero. Derivatives of a sample with respect to another one are zero.",
-    ru="Похоже, вы сочли все 48 чисел ненулевыми. Производные одного примера по другому равны нулю.",
+    ru="Похоже, вы считаете, что все 48 чисел отличны от нуля. На самом деле производные одного примера по другому "
+    "равны нулю.",
 )
 def no_zeros() -> dict[str, object]:
     return {"entries that are not zero": 48}
@@ -2301,7 +2323,8 @@ def hessian_like_gradient() -> dict[str, object]:
         ),
         Text(
             "`torch.func.grad(loss)` differentiates with respect to argument 0. `in_dims` of `vmap` says `None` for what is shared.",
-            "`torch.func.grad(loss)` дифференцирует по аргументу 0. В `in_dims` у `vmap` для общего аргумента ставят `None`.",
+            "`torch.func.grad(loss)` дифференцирует по аргументу 0. В `in_dims` у `vmap` для общего аргумента ставят "
+            "`None`.",
         ),
         Text(
             "torch.func.vmap(torch.func.grad(loss), in_dims=(None, ...))(w, x, y)",
@@ -2343,7 +2366,7 @@ def _all_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -
 
 @per_sample_gradients.mistake(
     en="It looks as if the losses were summed: one gradient came back, the sum of all rows.",
-    ru="Похоже, что потери сложены: вернулся один градиент, сумма всех строк.",
+    ru="Похоже, что значения функции потерь сложены: вернулся один градиент, сумма всех строк.",
 )
 def sum_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).sum(0)
@@ -2351,7 +2374,7 @@ def sum_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tenso
 
 @per_sample_gradients.mistake(
     en="It looks as if the losses were averaged: one gradient came back, the mean of all rows.",
-    ru="Похоже, что потери усреднены: вернулся один градиент, среднее всех строк.",
+    ru="Похоже, что значения функции потерь усреднены: вернулся один градиент, среднее всех строк.",
 )
 def mean_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).mean(0)
@@ -2392,7 +2415,7 @@ def loops_over_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Ten
 
 @per_sample_gradients.mistake(
     en="It looks as if the losses come from one batched call, but each has a backward pass of its own.",
-    ru="Похоже, что потери вычислены одним вызовом, но у каждой свой обратный проход.",
+    ru="Похоже, что значения функции потерь вычислены одним вызовом, но обратный проход у каждого свой.",
 )
 def a_pass_for_each_loss(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     w = tracked(w)
@@ -2411,7 +2434,7 @@ def loss_of_the_batch(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tens
 
 @per_sample_gradients.mistake(
     en="It looks as if the losses were summed, and the one gradient of the sum was put into every row.",
-    ru="Похоже, что потери сложены и единственный градиент суммы поставлен в каждую строку.",
+    ru="Похоже, что значения функции потерь сложены и единственный градиент суммы поставлен в каждую строку.",
 )
 def sum_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).sum(0).expand(len(x), -1)
@@ -2419,7 +2442,7 @@ def sum_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Te
 
 @per_sample_gradients.mistake(
     en="It looks as if the losses were averaged, and the one gradient of the mean was put into every row.",
-    ru="Похоже, что потери усреднены и единственный градиент среднего поставлен в каждую строку.",
+    ru="Похоже, что значения функции потерь усреднены и единственный градиент среднего поставлен в каждую строку.",
 )
 def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).mean(0).expand(len(x), -1)
@@ -2427,7 +2450,7 @@ def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: T
 
 @per_sample_gradients.mistake(
     en="It looks as if the matrix is transposed: the gradient of a sample is a row.",
-    ru="Похоже, что матрица транспонирована: градиент по примеру — это строка.",
+    ru="Похоже, что матрица транспонирована: градиент по отдельному примеру — это строка.",
 )
 def samples_as_columns(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).T
