@@ -74,8 +74,9 @@ class Card:
         public, table = finding.seed == PUBLIC_SEED, self.exercise.asks_for == "dict"
         if public and not table and finding.called:
             yield self._say("card.called"), [f"`{finding.called}`"]
-            if finding.inputs:
-                yield self._say("card.with"), [f"`case.{line}`" for line in finding.inputs.splitlines()]
+        if public and not table and finding.inputs:
+            label = "card.with" if finding.called else "card.inputs"
+            yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
         if got and (public or table):
             first = finding.got[0].id if finding.got else ""
             kind = {"raised": "card.raised", "differs.table": "card.wrong", "differs.budget": "card.counted"}

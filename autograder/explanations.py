@@ -377,9 +377,10 @@ EXPLANATIONS = (
     _means(
         r"returned an invalid gradient at index \d+ - ",
         "07_custom_functions",
-        "A gradient has the shape of the input it belongs to. After broadcasting, sum over the dimensions that were"
-        " stretched.",
-        "Градиент имеет форму того входа, к которому относится. После транслирования просуммируйте по растянутым осям.",
+        "A gradient has the shape of the input it belongs to, or a shape that broadcasting makes of it: then autograd "
+        "sums it down itself.",
+        "Градиент имеет форму того входа, к которому относится, или форму, в которую этот вход растянуло бы "
+        "транслирование: тогда autograd просуммирует его сам.",
     ),
     _means(
         r"expected Variable or None \(got",

@@ -67,8 +67,16 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 
 
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
-    """A mistake as an answer: a function as it is; the wrong entries of a table put into the solution's table."""
-    return {**solution, **program()} if exercise.asks_for == "dict" else program
+    """A mistake as an answer: a function as it is, a class under the learner's name, a table with its wrong entries."""
+    if exercise.asks_for == "dict":
+        return {**solution, **program()}
+    return _renamed(program, exercise.asks) if exercise.asks_for == "class" else program
+
+
+def _renamed(program: type, name: str) -> type:
+    """The same class under another name: torch's errors name a Function's node after its class."""
+    body = {key: value for key, value in vars(program).items() if key not in ("__dict__", "__weakref__")}
+    return type(program)(name, program.__bases__, body)
 
 
 def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:

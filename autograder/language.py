@@ -54,6 +54,7 @@ MESSAGES: dict[str, Text] = {
     "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
     "card.called": Text("Called", "Вызов"),
     "card.with": Text("with", "где"),
+    "card.inputs": Text("Inputs", "Входные данные"),
     "card.returned": Text("Came back", "Получено"),
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
@@ -85,6 +86,7 @@ MESSAGES: dict[str, Text] = {
         "({type}: {message})",
         "Ответ вернул не то, что нужно в упражнении. Не забыт ли `return`? Тот ли это объект? ({type}: {message})",
     ),
+    "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
         "`{name}` cannot be called like this: {message}", "`{name}` нельзя вызвать таким образом: {message}"

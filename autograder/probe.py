@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FrameType, SimpleNamespace, TracebackType
+from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
@@ -78,7 +78,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     """One run. `untouched` is the same case made again, to see what the answer did to its inputs."""
     inputs, notes = repr(case), list(unusual)
     fields = ", ".join(f"case.{name}" for name in vars(case))
-    call = f"{exercise.asks}({fields})"
+    call = "" if exercise.asks_for == "class" else f"{exercise.asks}({fields})"
     values: dict[str, Any] = {}
     raised: Raised | None = None
     with undisturbed(notes):
@@ -97,10 +97,15 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 
 
 def code_digest(answer: object) -> str | None:
-    """A hash of a function's source, comments and white space aside; None where there is no source to be had."""
+    """A hash of a function's source, comments and white space aside; None where there is no source to be had.
+
+    Of a class it is that of its functions: in a notebook only these have a source.
+    """
     try:
-        source = inspect.getsource(answer)  # type: ignore[arg-type]
-    except (OSError, TypeError):
+        source = "\n".join(inspect.getsource(function) for function in _functions(answer))
+    except OSError:
+        return None
+    if not source:
         return None
     bare = "".join("".join(line.partition("#")[0].split()) for line in source.splitlines())
     return hashlib.sha256(bare.encode()).hexdigest()[:12]
@@ -153,6 +158,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
     line, code = theirs or (None, "")
     if isinstance(cause, (SystemExit, GeneratorExit)):
         return Raised("answer", "raised.exit", {"type": kind}, line, code)
+    if theirs is None and exercise.asks_for == "class":
+        return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said})
     id = "raised.returned" if isinstance(error, CannotBeUsed) and theirs is None else "raised.answer"
     return Raised("answer", id, {"type": kind, "message": said}, line, code)
 
@@ -171,9 +178,7 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
     A mistake shares its namespace with the probe: there, only what runs inside the mistake's own code counts, so that
     a mistake and a learner who makes it give the same observation.
     """
-    members = vars(answer).values() if isinstance(answer, type) else [answer]
-    unwrapped = [getattr(member, "__func__", member) for member in members]
-    functions = [function for function in unwrapped if inspect.isfunction(function)]
+    functions = _functions(answer)
     namespace = functions[0].__globals__ if functions else None
     shared = namespace is exercise.probe.__globals__
     own = {code for function in functions for code in _codes(function.__code__)} if shared else set()
@@ -187,6 +192,13 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
             found = (tb.tb_lineno, code)
         tb = tb.tb_next
     return found
+
+
+def _functions(answer: object) -> list[FunctionType]:
+    """A function itself, or the functions of a class."""
+    members = vars(answer).values() if isinstance(answer, type) else [answer]
+    unwrapped = [getattr(member, "__func__", member) for member in members]
+    return [function for function in unwrapped if isinstance(function, FunctionType)]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

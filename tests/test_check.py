@@ -317,6 +317,42 @@ def test_a_table_with_entries_missing_or_too_many_is_not_guessed_at(language):
         assert says in verdict.text(language)
 
 
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+
+
+class ExpThatRaises(Exp):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.undefined
+
+
+def test_a_class_is_an_answer_too(language):
+    notebook.start("custom_functions", language=language)
+
+    def checked(answer):
+        namespace = {"Exp": answer, "check": autograder.check}
+        exec("result = check('exp_function')", namespace)
+        return namespace["result"]
+
+    assert checked(Exp).state == "passed"
+    function = checked(lambda x: x.exp())
+    assert function.state == "not yet"
+    assert {"en": "a class", "ru": "класс"}[language] in function.text(language)
+    raised = checked(ExpThatRaises)
+    assert "return grad_output.undefined" in raised.text(language)
+    assert "`Exp(" not in raised.text(language)
+
+
 def test_an_unknown_exercise_offers_the_nearest(language):
     reply = check(right, "accumulate_unevn")
     assert repr(reply) == "0"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ import torch
 from ..exercise import PUBLIC_SEED, Exercise
 from ..judge import Expected, as_answer, expect, judge, screen
 from ..language import LANGUAGES, Text
-from ..probe import code_digest, observe
+from ..probe import Run, code_digest, observe
 from ..verdict import Verdict
 from .lint import banned_words, problems
 from .run import Ran, run
@@ -65,11 +65,14 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
     solution, given = ran.solutions[exercise.name], ran.given.get(exercise.name)
     expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
 
-    def verdicts(answer: object) -> list[Verdict]:
+    def verdicts(answer: object, seen: Mapping[str, Sequence[Run]] = {}) -> list[Verdict]:
+        """On every seed; what was `seen` of the answer before is observed again on the public seed: it must repeat."""
         code = code_digest(answer)
-        return [judge(exercise, observe(exercise, answer, seed), expected[seed], code) for seed in SEEDS]
+        runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}
+        return [judge(exercise, runs.get(s) or observe(exercise, answer, s), expected[s], code) for s in SEEDS]
 
-    report.solution = _passes(verdicts(solution), "the solution", report)
+    seen = {seed: known.solution for seed, known in expected.items()}
+    report.solution = _passes(verdicts(solution, seen), "the solution", report)
     stub = ran.stubs.get(exercise.name)
     report.stub = "not attempted" if is_stub(exercise, stub, expected[PUBLIC_SEED]) else "attempted"
     if report.stub != "not attempted":
@@ -81,7 +84,8 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
             f"{len(report.alternatives)} alternatives; at least {ALTERNATIVES} different right answers"
         )
     for name, mistake in exercise.mistakes.items():
-        found = verdicts(as_answer(exercise, mistake.program, solution))
+        seen = {seed: known.mistakes[name] for seed, known in expected.items()}
+        found = verdicts(as_answer(exercise, mistake.program, solution), seen)
         names = {verdict.mistake for verdict in found}
         report.mistakes[name] = names.pop() if len(names) == 1 else None
         if len({verdict.points for verdict in found}) > 1:

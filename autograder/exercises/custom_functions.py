@@ -1,0 +1,2633 @@
+"""Exercises of lesson 07, custom Functions: probes, cases and mistakes (C1-C16 of the course's own list)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.inputs import signed, uniform
+from autograder.language import Text
+from autograder.measure import live_bytes
+from autograder.observation import AtMost, entries
+from autograder.probe import AnswerRaised, using_answer
+
+Function: Any = torch.autograd.Function  # its two passes take whatever an operation takes: no signature to hold to
+
+# -------------------------------------------------------------------------------------- what is seen of a Function
+
+
+def apply(function: Any, *arguments: object) -> Any:
+    """`function.apply(*arguments)`; an error that speaks of the base class when there is no `apply` to call."""
+    if not issubclass(function, torch.autograd.Function):
+        raise TypeError("the class does not derive from torch.autograd.Function")
+    return function.apply(*arguments)
+
+
+def gradients(y: object, inputs: list[Tensor], v: Tensor, create_graph: bool = False) -> list[Tensor | None]:
+    """vᵀJ for each of `inputs`; None where there is no way back from `y`."""
+    if not isinstance(y, Tensor) or not y.requires_grad or y.shape != v.shape:
+        return [None for _ in inputs]
+    return list(torch.autograd.grad(y, inputs, v, allow_unused=True, create_graph=create_graph))
+
+
+def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tensor) -> Tensor | None:
+    """The second derivative of `f(x)**2 + x * f(x)`, both passes weighted at random.
+
+    Taken of `f` alone, what reaches its backward is a constant, and half of the terms are never seen. The second pass is
+    `backward()`, since `autograd.grad` goes only where `x` is and so walks past `once_differentiable`'s error.
+    """
+    x = x.clone().requires_grad_()
+    (gradient,) = gradients(f(x) ** 2 + x * f(x), [x], v, create_graph=True)
+    if gradient is None or not gradient.requires_grad:
+        return None
+    gradient.backward(w)
+    return x.grad
+
+
+def or_error(call: Callable[[], object]) -> object:
+    """What `call()` returns; the name of the error that it raises."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__
+
+
+def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> object:
+    """The gradient when "input" or "result" was changed in place before backward; the error that says so instead."""
+    x = x.clone().requires_grad_()
+    h = x.neg()
+    y = apply(function, h)
+    if not isinstance(y, Tensor):
+        return None
+    (h if edited == "input" else y).detach().mul_(3)
+    try:
+        return gradients(y, [x], v)[0]
+    except RuntimeError as error:
+        if "modified by an inplace operation" in str(error):
+            return "RuntimeError"
+        raise
+
+
+def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
+    """Bytes of what is alive after the forward pass, the input left out if the caller drops it."""
+    x = torch.linspace(-1, 1, n, dtype=torch.float64).requires_grad_()
+    with live_bytes([x]) as live:
+        h = x.neg() if drop_input else x
+        y = apply(function, h)
+        del h
+        kept = live.now
+    del y
+    return kept
+
+
+# ----------------------------------------------------------------------------------- core: who calls what, and when
+
+
+@exercise(
+    title=Text("Who calls what, and when", "Кто, что и когда вызывает"),
+    kind="predict",
+    core=True,
+    minutes=8,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Does autograd compare the `10` in `backward` with anything? Who would tell it that the `10` is wrong?",
+            "Сравнивает ли autograd число `10` в `backward` с чем-нибудь? Откуда ему знать, что `10` неверно?",
+        ),
+        Text(
+            "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
+            "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
+            "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только если "
+            "об этом попросили. Без `apply` метод `forward` — обычная функция.",
+        ),
+        Text(
+            "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
+            "answer something else, and one of these is the middle between 0 and 1.",
+            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
+            "по-своему, и один из ответов лежит посередине между 0 и 1.",
+        ),
+    ],
+)
+def predict_function(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_function)}
+
+
+@predict_function.mistake(
+    en="It looks as if autograd was expected to find out the derivative by itself, or to check it. It takes what "
+    "`backward` returns: 10 times the incoming gradient.",
+    ru="Похоже, вы считаете, что autograd сам найдёт или проверит производную. На самом деле он берёт то, что вернул "
+    "`backward`: пришедший градиент, умноженный на 10.",
+)
+def derivative_is_checked() -> dict[str, object]:
+    return {"a.grad": 5.0}
+
+
+@predict_function.mistake(
+    en="It looks as if the gradient that arrives was left out. `3 * result` multiplies it by 3 before `backward` sees it.",
+    ru="Похоже, что не учтён пришедший градиент. В `3 * result` он умножается на 3 ещё до вызова `backward`.",
+)
+def incoming_gradient_is_one() -> dict[str, object]:
+    return {"a.grad": 10.0}
+
+
+@predict_function.mistake(
+    en="It looks as if `forward` was expected to be recorded. `apply` switches recording off: the one node of the graph "
+    "is the Function's own.",
+    ru="Похоже, вы считаете, что `forward` записывается. На самом деле `apply` выключает отслеживание: в графе "
+    "появляется один узел, узел самой Function.",
+)
+def forward_is_recorded() -> dict[str, object]:
+    return {"recording in forward": True}
+
+
+@predict_function.mistake(
+    en="It looks as if the inputs were expected to arrive detached. Recording is off, but each input is the very "
+    "tensor with its own flag.",
+    ru="Похоже, вы считаете, что входы приходят отсоединёнными. На самом деле отслеживание выключено, но сами входы "
+    "те же, с прежними флагами.",
+)
+def inputs_come_detached() -> dict[str, object]:
+    return {"a.requires_grad in forward": False}
+
+
+@predict_function.mistake(
+    en="It looks as if an operation in `backward` was always recorded. It is only when the caller asked with "
+    "`create_graph=True`.",
+    ru="Похоже, вы считаете, что операции в `backward` записываются всегда. На самом деле только тогда, когда вызвали "
+    "с `create_graph=True`.",
+)
+def backward_is_recorded() -> dict[str, object]:
+    return {"recording in backward": True}
+
+
+@predict_function.mistake(
+    en="It looks as if `backward` was never recorded. With `create_graph=True` it is, and that is how second "
+    "derivatives come about.",
+    ru="Похоже, вы считаете, что `backward` никогда не записывается. На самом деле с `create_graph=True` "
+    "записывается: отсюда и берутся вторые производные.",
+)
+def backward_is_never_recorded() -> dict[str, object]:
+    return {"recording in backward, create_graph=True": False}
+
+
+@predict_function.mistake(
+    en="It looks as if `needs_input_grad` was expected to be True for every tensor. It is False for an input that does "
+    "not require grad, such as `b`.",
+    ru="Похоже, вы считаете, что `needs_input_grad` равен True для любого тензора. На самом деле для входа, который не "
+    "требует градиента (здесь это `b`), он равен False.",
+)
+def every_input_needs() -> dict[str, object]:
+    return {"needs_input_grad": (True, True)}
+
+
+@predict_function.mistake(
+    en="It looks as if a `forward` called directly made a node of the Function. Without `apply` it is an ordinary "
+    "function: its own multiplication is recorded, and `backward` never runs.",
+    ru="Похоже, вы считаете, что прямой вызов `forward` создаёт узел этой Function. На самом деле без `apply` это "
+    "обычная функция: записывается само умножение, а `backward` не вызывается.",
+)
+def forward_makes_the_node() -> dict[str, object]:
+    return {"node of Tenfold.forward(...)": "TenfoldBackward"}
+
+
+@predict_function.mistake(
+    en="It looks as if an instance could be called, as a module can. A Function is never instantiated: `apply` is "
+    "called on the class.",
+    ru="Похоже, вы считаете, что экземпляр можно вызвать, как модуль. На самом деле экземпляров Function не создают: "
+    "`apply` вызывают у самого класса.",
+)
+def instances_are_called() -> dict[str, object]:
+    return {"Tenfold()(a, b)": "accepted"}
+
+
+@predict_function.mistake(
+    en="It looks as if a gradient left out counted as None. `backward` returns one entry for each argument of "
+    "`apply`, or torch raises an error.",
+    ru="Похоже, вы считаете, что пропущенный градиент заменяется на None. На самом деле `backward` возвращает по "
+    "значению на каждый аргумент `apply`, иначе torch сообщает об ошибке.",
+)
+def too_few_are_filled() -> dict[str, object]:
+    return {"one gradient for two inputs": "accepted"}
+
+
+@predict_function.mistake(
+    en="It looks as if a `None` too many was an error. Surplus entries are accepted when they are None; too few never "
+    "are.",
+    ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None; "
+    "недостающие недопустимы никогда.",
+)
+def surplus_is_refused() -> dict[str, object]:
+    return {"a None too many": "RuntimeError"}
+
+
+@predict_function.mistake(
+    en="It looks as if all operations were expected to agree at the kink. They have the same values and different "
+    "derivatives at 0: look at `clamp` and `maximum` again.",
+    ru="Похоже, вы считаете, что на изломе все операции согласны друг с другом. Значения у них одинаковы, а "
+    "производные в нуле разные: посмотрите ещё раз на `clamp` и `maximum`.",
+)
+def all_kinks_are_zero() -> dict[str, object]:
+    return {"clamp at 0": 0.0, "maximum at 0": 0.0}
+
+
+@predict_function.mistake(*predict_function.mistakes["all_kinks_are_zero"].says)
+def all_kinks_are_one() -> dict[str, object]:
+    return {"relu at 0": 1.0, "maximum at 0": 1.0, "where at 0": 1.0}
+
+
+@predict_function.mistake(*predict_function.mistakes["all_kinks_are_zero"].says)
+def all_kinks_are_half() -> dict[str, object]:
+    return {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5}
+
+
+# ------------------------------------------------------------------------------ core: the exponential keeps its result
+
+KEPT = 5000  # entries of the tensor on which memory is counted
+
+
+@exercise(
+    title=Text("The exponential keeps its result", "Экспонента хранит свой результат"),
+    kind="complete",
+    asks="Exp",
+    asks_for="class",
+    core=True,
+    difficulty=1,
+    minutes=10,
+    aspects=[
+        aspect(
+            "derivative",
+            1,
+            en="`Exp.apply(x)` is the exponential, and its gradient is `grad_output` times the derivative.",
+            ru="`Exp.apply(x)` — экспонента, а её градиент равен `grad_output`, умноженному на производную.",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+        aspect(
+            "bytes_kept",
+            1,
+            en=f"After the forward pass on {KEPT} float64 numbers, and once the caller has dropped the input, only the "
+            "bytes of the result are alive.",
+            ru=f"После прямого прохода по {KEPT} числам float64, когда вход снаружи уже не нужен, в памяти остаются "
+            "байты одного только результата.",
+        ),
+        aspect(
+            "result_edited_before_backward",
+            1,
+            en="If the result is changed in place before `backward`, torch raises its error about an in-place operation.",
+            ru="Если результат изменён на месте до `backward`, torch сообщает об ошибке: операция с изменением на месте.",
+        ),
+    ],
+    hints=[
+        Text(
+            "What is the derivative of the exponential, said with the help of its own result?",
+            "Как выразить производную экспоненты через её же результат?",
+        ),
+        Text(
+            "`ctx.save_for_backward(...)` in `forward`, `ctx.saved_tensors` (always a tuple) in `backward`. What "
+            "arrives in `backward` is multiplied by the derivative; a new tensor is returned.",
+            "`ctx.save_for_backward(...)` в `forward`, `ctx.saved_tensors` (всегда кортеж) в `backward`. То, что пришло "
+            "в `backward`, умножается на производную; возвращается новый тензор.",
+        ),
+        Text(
+            "result = ...\nctx.save_for_backward(...)\nreturn result\n\n(result,) = ctx.saved_tensors\nreturn grad_output * ...",
+            "result = ...\nctx.save_for_backward(...)\nreturn result\n\n(result,) = ctx.saved_tensors\nreturn grad_output * ...",
+        ),
+    ],
+)
+def exp_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    with using_answer():
+        y = apply(answer.Exp, x)
+        gradient = gradients(y, [x], v)[0]
+        edited = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="result")
+        after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
+        kept = bytes_kept(answer.Exp, KEPT, drop_input=True)
+    return {
+        "derivative": {"value": y, "gradient": gradient},
+        "grad_output_after": {"grad_output": v},
+        "bytes_kept": AtMost(KEPT * 8 + 64, kept),
+        "result_edited_before_backward": edited,
+        "input_edited_before_backward": after_input,
+    }
+
+
+@exp_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), grad_output=signed(rng, 4).float())
+    yield Case(x=signed(rng, 3, 1, 2), grad_output=signed(rng, 3, 1, 2))
+
+
+@exp_function.mistake(
+    en="It looks as if `backward` returns the derivative alone. What later operations sent back, `grad_output`, has to be "
+    "multiplied in; with `.sum()` it is all ones and nobody notices.",
+    ru="Похоже, что `backward` возвращает одну производную. На неё нужно умножить то, что пришло от следующих операций, — "
+    "`grad_output`; после `.sum()` там одни единицы, и ошибка незаметна.",
+)
+class local_derivative(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return ctx.saved_tensors[0].clone()
+
+
+@exp_function.mistake(
+    en="It looks as if `backward` passes `grad_output` on unchanged, without the derivative.",
+    ru="Похоже, что `backward` передаёт `grad_output` дальше без изменений, не умножая на производную.",
+)
+class passes_it_on(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone()
+
+
+@exp_function.mistake(
+    en="It looks as if the input is multiplied in, not the exponential: the derivative of the exponential is the exponential.",
+    ru="Похоже, что умножение идёт на вход, а не на экспоненту: производная экспоненты — она сама.",
+)
+class multiplies_by_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if the exponential is taken of what was saved, although what was saved is the exponential already.",
+    ru="Похоже, что экспонента берётся от сохранённого, а сохранена уже сама экспонента.",
+)
+class exponential_twice(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0].exp()
+
+
+@exp_function.mistake(
+    en="It looks as if `backward` returns nothing; perhaps its `return` is missing. None means that there is no gradient.",
+    ru="Похоже, что `backward` ничего не возвращает; возможно, забыт `return`. None означает, что градиента нет.",
+)
+class returns_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        _ = grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if `forward` returns nothing; perhaps its `return` is missing.",
+    ru="Похоже, что `forward` ничего не возвращает; возможно, забыт `return`.",
+)
+class forward_returns_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(y)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if `forward` computes in place and writes over `x`. The result has to be a new tensor.",
+    ru="Похоже, что `forward` вычисляет на месте и записывает результат поверх `x`. Результат должен быть новым тензором.",
+)
+class writes_over_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp_()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if the class does not derive from `torch.autograd.Function`, so that it has no `apply`.",
+    ru="Похоже, что класс не унаследован от `torch.autograd.Function`, поэтому у него нет `apply`.",
+)
+class forgets_the_base:
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if `saved_tensors` is used as if it were the tensor itself. It is a tuple, even with one tensor in it.",
+    ru="Похоже, что `saved_tensors` используется как сам тензор. Это кортеж, даже если тензор в нём один.",
+)
+class forgets_to_unpack(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors
+
+
+@exp_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`. That tensor belongs to the caller, "
+    "and other operations may still have to read it.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`. Этот тензор чужой, и другим "
+    "операциям он может ещё понадобиться.",
+)
+class edits_grad_output(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(ctx.saved_tensors[0])
+
+
+@exp_function.mistake(
+    en="It looks as if the input is saved and the exponential computed a second time. That keeps the input alive next to "
+    "the result: twice the bytes.",
+    ru="Похоже, что сохраняется вход, а экспонента вычисляется второй раз. Тогда рядом с результатом в памяти остаётся и "
+    "вход: байтов вдвое больше.",
+)
+class saves_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0].exp()
+
+
+@exp_function.mistake(
+    en="It looks as if both the input and the result are kept. One of them is enough.",
+    ru="Похоже, что хранятся и вход, и результат. Достаточно одного из них.",
+)
+class saves_both(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[1]
+
+
+@exp_function.mistake(
+    en="It looks as if a copy of the result is kept: a second tensor of the same size, and one that no change of the "
+    "result can reach.",
+    ru="Похоже, что хранится копия результата: второй тензор того же размера, до которого изменения результата не доходят.",
+)
+class keeps_a_copy(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.save_for_backward(y.clone())
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if the result is stored as an attribute of `ctx`. Autograd does not watch over attributes: when the "
+    "result is changed in place, a wrong gradient comes out without an error.",
+    ru="Похоже, что результат лежит в атрибуте `ctx`. За атрибутами autograd не следит: если результат изменили на "
+    "месте, получится неверный градиент без всякой ошибки.",
+)
+class attribute_of_ctx(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.y = x.exp()
+        return ctx.y  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.y
+
+
+# ---------------------------------------------------------------------------------------- core: the kink of the relu
+
+
+@exercise(
+    title=Text("A ReLU like torch's", "ReLU как в torch"),
+    kind="find the bug",
+    asks="ReLU",
+    asks_for="class",
+    core=True,
+    difficulty=1,
+    minutes=7,
+    aspects=[
+        aspect(
+            "derivative",
+            2,
+            en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every `grad_output`.",
+            ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом `grad_output`.",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "For which numbers do this class and `torch.relu` disagree? Random inputs hardly ever contain that one.",
+            "При каких числах этот класс и `torch.relu` расходятся? Среди случайных входов такого числа почти не бывает.",
+        ),
+        Text(
+            "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
+            "Сравните обоих на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не влияет.",
+        ),
+        Text(
+            "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
+            "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
+        ),
+    ],
+)
+def fix_relu(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    with using_answer():
+        y = apply(answer.ReLU, x)
+        gradient = gradients(y, [x], v)[0]
+    return {"derivative": {"value": y, "gradient": gradient}, "grad_output_after": {"grad_output": v}}
+
+
+@fix_relu.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 3, 4)
+    x[1, 2] = x[2, 0] = 0.0
+    x[0, 0], x[0, 1] = 1.5, -1.5
+    v = signed(rng, 3, 4)
+    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5  # no sign of a gradient follows from its place
+    yield Case(x=x, grad_output=v)
+    yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
+    yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))
+
+
+@fix_relu.mistake(
+    en="It looks as if the missing `@staticmethod` was taken for the bug. `apply` works without it. Compare the gradients "
+    "with those of `torch.relu` number by number.",
+    ru="Похоже, вы считаете, что ошибка — в пропущенном `@staticmethod`. На самом деле `apply` работает и без него. "
+    "Сравните градиенты с градиентами `torch.relu` число за числом.",
+)
+class mends_the_decorator(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+@fix_relu.mistake(
+    en="It looks as if the derivative at 0 is one half, the mean of both sides. `torch.maximum` chooses that; `torch.relu` "
+    "does not.",
+    ru="Похоже, что производная в нуле равна половине, среднему двух сторон. Так поступает `torch.maximum`, но не "
+    "`torch.relu`.",
+)
+class half_at_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (torch.sign(input) + 1) / 2
+
+
+@fix_relu.mistake(
+    en="It looks as if the gradient is clipped where it is negative. The sign of the *input* decides, not that of "
+    "`grad_output`.",
+    ru="Похоже, что обнуляется отрицательный градиент. Решает знак *входа*, а не знак `grad_output`.",
+)
+class clips_grad_output(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clamp(min=0)
+
+
+@fix_relu.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает одну маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class mask_alone(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return (input > 0).to(input.dtype)
+
+
+@fix_relu.mistake(
+    en="It looks as if the mask is the wrong way round: the gradient passes where the input is negative or 0.",
+    ru="Похоже, что маска перевёрнута: градиент проходит там, где вход отрицателен или равен 0.",
+)
+class mask_reversed(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (input <= 0)
+
+
+@fix_relu.mistake(
+    en="It looks as if only 0 itself loses its gradient now. Negative inputs must have none, either.",
+    ru="Похоже, что теперь градиент обнуляется только в самом нуле. У отрицательных входов его тоже не должно быть.",
+)
+class only_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input == 0] = 0
+        return grad_input
+
+
+@fix_relu.mistake(
+    en="It looks as if the zeros are written into `grad_output` itself. The `clone()` was there for a reason: that tensor "
+    "belongs to the caller.",
+    ru="Похоже, что нули записываются прямо в `grad_output`. Копия через `clone()` была не зря: этот тензор чужой.",
+)
+class drops_the_clone(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_output[input <= 0] = 0
+        return grad_output
+
+
+# --------------------------------------------------------------------------------------------- core: two inputs
+
+
+class _Reads(TorchDispatchMode):
+    """How many ops read the storage of `watched`; views and detached copies of it do not count as reading."""
+
+    def __init__(self, watched: Tensor) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.storage = watched.untyped_storage()._cdata
+        self.times = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        made = {t.untyped_storage()._cdata for t in tree_leaves(result) if isinstance(t, Tensor)}
+        if self.storage not in made:
+            read = (t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor))
+            self.times += any(t.untyped_storage()._cdata == self.storage for t in read)
+        return result
+
+
+@exercise(
+    title=Text("Two inputs", "Два входа"),
+    kind="complete",
+    asks="Product",
+    asks_for="class",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradients",
+            2,
+            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
+            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой градиент своей формы.",
+        ),
+        aspect(
+            "reads_for_nobody",
+            1,
+            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
+            "operations that read the other input, which only that gradient needs.)",
+            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. (Сосчитаны "
+            "операции, читающие другой вход: он нужен только для этого градиента.)",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
+            "Если `b` закреплено, как быстро растёт `a * b` вместе с `a`? И кто из двух постоянен в каждом случае?",
+        ),
+        Text(
+            "`backward` returns as many entries as `apply` has arguments, in their order. `ctx.needs_input_grad` has one "
+            "True or False for each; where it says False, return None and compute nothing.",
+            "`backward` возвращает столько значений, сколько аргументов у `apply`, и в том же порядке. В "
+            "`ctx.needs_input_grad` для каждого стоит True или False; где False, верните None и ничего не вычисляйте.",
+        ),
+        Text(
+            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
+            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
+        ),
+    ],
+)
+def product_function(answer: Any, case: Case) -> dict[str, object]:
+    a, b = (case.a.clone().requires_grad_(case.needs_a), case.b.clone().requires_grad_(case.needs_b))
+    v = case.grad_output.clone()
+    asked = [t for t in (a, b) if t.requires_grad]
+    names = [name for name, t in (("gradient of a", a), ("gradient of b", b)) if t.requires_grad]
+    with using_answer():
+        y = apply(answer.Product, a, b)
+        found = dict(zip(names, gradients(y, asked, v)))
+        reads = 0
+        if len(asked) == 1:
+            y = apply(answer.Product, a, b)
+            with _Reads(asked[0]) as counted:
+                gradients(y, asked, case.grad_output.clone())
+            reads = counted.times
+    return {
+        "gradients": {"value": y, **found},
+        "reads_for_nobody": AtMost(0, reads),
+        "grad_output_after": {"grad_output": v},
+    }
+
+
+@product_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    def case(needs_a: bool, needs_b: bool, a: Tensor, b: Tensor) -> Case:
+        v = signed(rng, *torch.broadcast_shapes(a.shape, b.shape)).to(a.dtype)
+        return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b)
+
+    yield case(True, True, signed(rng, 2, 3), signed(rng, 2, 3))
+    yield case(True, True, signed(rng, 4, 3), signed(rng, 3))
+    yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
+    yield case(False, True, signed(rng, 5), signed(rng, 5))
+    yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
+
+
+@product_function.mistake(
+    en="It looks as if the two gradients are swapped: the gradient of `a` is `grad_output` times `b`, and stands first.",
+    ru="Похоже, что градиенты переставлены: градиент `a` равен `grad_output`, умноженному на `b`, и стоит первым.",
+)
+class swapped(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return grad_output * a if needs[0] else None, grad_output * b if needs[1] else None
+
+
+@product_function.mistake(
+    en="It looks as if `backward` returns a single gradient. It returns one for each argument of `apply`.",
+    ru="Похоже, что `backward` возвращает один градиент. Нужно по одному на каждый аргумент `apply`.",
+)
+class one_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[1]
+
+
+@product_function.mistake(
+    en="It looks as if `backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
+    ru="Похоже, что `backward` возвращает одни частные производные. Каждую нужно умножить на `grad_output`.",
+)
+class local_derivatives(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return b if ctx.needs_input_grad[0] else None, a if ctx.needs_input_grad[1] else None
+
+
+@product_function.mistake(
+    en="It looks as if `grad_output` is passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
+    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так устроена производная суммы `a + b`.",
+)
+class derivative_of_a_sum(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output, grad_output
+
+
+@product_function.mistake(
+    en="It looks as if only the first input gets a gradient: the second entry is always None.",
+    ru="Похоже, что градиент получает только первый вход: на втором месте всегда None.",
+)
+class second_is_none(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[1], None
+
+
+@product_function.mistake(
+    en="It looks as if `None` comes back as soon as one of the two inputs does not require grad. The other one still needs "
+    "its gradient.",
+    ru="Похоже, что `None` возвращается, как только один из двух входов не требует градиента. Другому входу градиент "
+    "по-прежнему нужен.",
+)
+class all_or_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return (grad_output * b, grad_output * a) if all(ctx.needs_input_grad) else (None, None)
+
+
+@product_function.mistake(
+    en="It looks as if the flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
+    ru="Похоже, что флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
+)
+class flags_swapped(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs_b, needs_a = ctx.needs_input_grad
+        return grad_output * b if needs_a else None, grad_output * a if needs_b else None
+
+
+@product_function.mistake(
+    en="It looks as if both gradients are computed whoever asked. `ctx.needs_input_grad` says who did.",
+    ru="Похоже, что оба градиента вычисляются, кто бы их ни просил. Кто просил, сказано в `ctx.needs_input_grad`.",
+)
+class computes_both(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a
+
+
+# ---------------------------------------------------------------------------- core: right once, wrong the second time
+
+_SECOND_ASPECTS = [
+    aspect(
+        "first",
+        1,
+        en="The value and the first derivative are right.",
+        ru="Значение и первая производная верны.",
+    ),
+    aspect(
+        "second",
+        2,
+        en="The second derivative of an expression composed with it, here `f(x)**2 + x * f(x)`, is right.",
+        ru="Вторая производная составленного с её помощью выражения, здесь `f(x)**2 + x * f(x)`, верна.",
+    ),
+]
+
+
+def observe_both(function: Any, case: Case) -> dict[str, object]:
+    """The two aspects `first` and `second` of a Function of one input."""
+    with using_answer():
+        x = case.x.clone().requires_grad_()
+        y = apply(function, x)
+        first = {"value": y, "gradient": gradients(y, [x], case.v)[0]}
+        second = or_error(lambda: second_derivative(lambda t: apply(function, t), case.x, case.v, case.w))
+    return {"first": first, "second": {"second derivative": second}}
+
+
+def second_cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), v=signed(rng, 2, 3), w=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), v=uniform(rng, 4).float(), w=uniform(rng, 4).float())
+    yield Case(x=signed(rng), v=signed(rng), w=signed(rng))
+
+
+@exercise(
+    title=Text("Right once, wrong the second time", "Один раз верно, второй раз нет"),
+    kind="find the bug",
+    asks="Sinh",
+    asks_for="class",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    rtol=1e-4,
+    aspects=_SECOND_ASPECTS,
+    hints=[
+        Text(
+            "Which of the tensors that `backward` uses does autograd know as functions of `x`?",
+            "Какие из тензоров, которыми пользуется `backward`, autograd знает как функции от `x`?",
+        ),
+        Text(
+            "Recording is off inside `forward`, so `e` and `i` are constants there. An input that was saved comes back "
+            "from `saved_tensors` connected to the graph; so does an output.",
+            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
+            "`saved_tensors` вместе со своим местом в графе, и выход тоже.",
+        ),
+        Text(
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
+        ),
+    ],
+)
+def fix_sinh(answer: Any, case: Case) -> dict[str, object]:
+    return observe_both(answer.Sinh, case)
+
+
+fix_sinh.cases(second_cases)
+
+
+class _SinhForward(Function):
+    """The forward pass that the mistakes share; it saves its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.sinh(x)
+
+
+@fix_sinh.mistake(
+    en="It looks as if the two intermediate results were moved to attributes of `ctx`, or saved in another form. They are "
+    "still constants: no graph leads from them to `x`.",
+    ru="Похоже, что промежуточные результаты переехали в атрибуты `ctx` или сохранены в другом виде. Это по-прежнему "
+    "константы: от них к `x` в графе нет пути.",
+)
+class still_intermediates(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.cosh = torch.cosh(x)
+        return torch.sinh(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.cosh
+
+
+@fix_sinh.mistake(
+    en="It looks as if the class now refuses to be differentiated twice. That is honest, but the exercise asks for the "
+    "second derivative.",
+    ru="Похоже, что класс теперь отказывается от повторного дифференцирования. Это честно, но в упражнении нужна вторая "
+    "производная.",
+)
+class refuses(_SinhForward):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `backward` computes under `no_grad()`. What is not recorded there cannot be differentiated again.",
+    ru="Похоже, что `backward` вычисляет внутри `no_grad()`. Что там не записано, второй раз не продифференцировать.",
+)
+class under_no_grad(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.no_grad():
+            return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if a minus slipped in, as with the cosine: the derivative of `sinh` is `cosh`, without a minus.",
+    ru="Похоже, что вкрался минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
+)
+class with_a_minus(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `backward` multiplies by `sinh`, the function itself. Its derivative is `cosh`: (e + i) / 2.",
+    ru="Похоже, что `backward` умножает на `sinh`, то есть на саму функцию. Её производная — `cosh`: (e + i) / 2.",
+)
+class multiplies_by_itself(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sinh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `grad_output` got lost while the derivative was rewritten.",
+    ru="Похоже, что при переписывании производной потерялся `grad_output`.",
+)
+class loses_grad_output(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `cosh` is taken of the result that was saved, not of `x`.",
+    ru="Похоже, что `cosh` берётся от сохранённого результата, а не от `x`.",
+)
+class cosh_of_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.sinh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+# ------------------------------------------------------------------------------- core: fused, with nothing to keep
+
+
+@exercise(
+    title=Text("One node, nothing new to keep", "Один узел, и хранить нечего"),
+    kind="design",
+    asks="SiLU",
+    asks_for="class",
+    core=True,
+    difficulty=3,
+    minutes=15,
+    rtol=1e-4,
+    aspects=[
+        *_SECOND_ASPECTS[:1],
+        aspect(
+            "bytes_kept",
+            2,
+            en=f"After the forward pass on {KEPT} float64 numbers nothing is alive but the input, which the caller "
+            "holds, and the bytes of the result.",
+            ru=f"После прямого прохода по {KEPT} числам float64 в памяти есть только вход, который держат снаружи, и "
+            "байты результата.",
+        ),
+        aspect("second", 2, en=_SECOND_ASPECTS[1].says.en, ru=_SECOND_ASPECTS[1].says.ru),
+    ],
+    hints=[
+        Text(
+            "`x * torch.sigmoid(x)` keeps the sigmoid for its backward pass. From what could `backward` get it back?",
+            "`x * torch.sigmoid(x)` хранит сигмоиду для обратного прохода. Из чего `backward` мог бы получить её снова?",
+        ),
+        Text(
+            "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
+            "The derivative is that of a product.",
+            "Сохраните один `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными операциями "
+            "torch. Производная — как у произведения.",
+        ),
+        Text(
+            "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)",
+            "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)",
+        ),
+    ],
+)
+def silu_function(answer: Any, case: Case) -> dict[str, object]:
+    observed = observe_both(answer.SiLU, case)
+    with using_answer():
+        kept = bytes_kept(answer.SiLU, KEPT, drop_input=False)
+    return {**observed, "bytes_kept": AtMost(KEPT * 8 + 64, kept), "kept": kept // (KEPT * 8)}
+
+
+silu_function.cases(second_cases)
+
+
+class _SiLUBackward(Function):
+    """The pass that the mistakes share: it saves its input, and its two passes are right."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
+    ru="Похоже, что производная сигмоиды принята за производную произведения `x * sigmoid(x)`.",
+)
+class derivative_of_the_sigmoid(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        s = torch.sigmoid(ctx.saved_tensors[0])
+        return grad_output * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid was taken for a constant factor: half of the product rule is missing.",
+    ru="Похоже, что сигмоида принята за постоянный множитель: не хватает половины производной произведения.",
+)
+class sigmoid_is_constant(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sigmoid(ctx.saved_tensors[0])
+
+
+@silu_function.mistake(
+    en="It looks as if only the sigmoid is differentiated: the term in which `x` changes is missing.",
+    ru="Похоже, что продифференцирована только сигмоида: не хватает слагаемого, в котором меняется `x`.",
+)
+class x_is_constant(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * x * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if `grad_output` is missing: `backward` returns the derivative alone.",
+    ru="Похоже, что не хватает `grad_output`: `backward` возвращает одну производную.",
+)
+class silu_local(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return s + x * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.",
+    ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор размером со вход.",
+)
+class keeps_the_sigmoid(_SiLUBackward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        s = torch.sigmoid(x)
+        ctx.save_for_backward(x, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, s = ctx.saved_tensors
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the derivative is computed in `forward` and kept: one more tensor of the size of the input.",
+    ru="Похоже, что производная вычисляется в `forward` и хранится: это ещё один тензор размером со вход.",
+)
+class keeps_the_derivative(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        s = torch.sigmoid(x)
+        ctx.save_for_backward(s + x * s * (1 - s))
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` recomputes on a detached copy. The first derivative is right; for the second there is no "
+    "way back to `x`.",
+    ru="Похоже, что `backward` вычисляет всё заново на отсоединённой копии. Первая производная верна, а для второй нет "
+    "пути назад к `x`.",
+)
+class recomputes_detached(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0].detach()
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
+    "`create_graph`.",
+    ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё раз без "
+    "`create_graph`.",
+)
+class recomputes_unrecorded(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        with torch.no_grad():
+            s = torch.sigmoid(x)
+            return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
+    ru="Похоже, что класс отказывается от повторного дифференцирования. Здесь вторая производная нужна.",
+)
+class silu_refuses(_SiLUBackward):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+# ------------------------------------------------------------------------- extra: gradients that are no derivatives
+
+
+@exercise(
+    title=Text("A sign that learns", "Знак, который учится"),
+    kind="complete",
+    asks="Sign",
+    asks_for="class",
+    difficulty=1,
+    minutes=6,
+    aspects=[
+        aspect(
+            "surrogate",
+            2,
+            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
+            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит в [-1, 1], и нулю в остальных местах.",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "The derivative of the sign is 0. What does the text say stands in its place, and for which `x`?",
+            "Производная знака равна 0. Что, по условию, стоит вместо неё и при каких `x`?",
+        ),
+        Text(
+            "`backward` needs `x` to know where it lies. `x.abs() <= 1` is a mask.",
+            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
+        ),
+        Text(
+            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
+            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
+        ),
+    ],
+)
+def sign_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    with using_answer():
+        y = apply(answer.Sign, x)
+        gradient = gradients(y, [x], v)[0]
+    return {"surrogate": {"value": y, "gradient": gradient}, "grad_output_after": {"grad_output": v}}
+
+
+@sign_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 3, 4)
+    x[0] = torch.tensor([0.5, -0.25, 1.0, -1.0], dtype=torch.float64)
+    x[1, 0], x[1, 1], x[1, 2] = 0.0, 1.75, -2.25
+    v = signed(rng, 3, 4)
+    v[0] = torch.tensor([0.75, -1.25, 2.0, -0.5], dtype=torch.float64)
+    yield Case(x=x, grad_output=v)
+    yield Case(x=torch.tensor([-0.5, 3.0, 0.75]), grad_output=signed(rng, 3).float())
+
+
+class _Sign(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.sign()
+
+
+@sign_function.mistake(
+    en="It looks as if the true derivative is returned: 0 everywhere, so that nothing before it can learn.",
+    ru="Похоже, что возвращается настоящая производная: всюду 0, и всё, что стоит раньше, учиться не может.",
+)
+class true_derivative(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.zeros_like(grad_output)
+
+
+@sign_function.mistake(
+    en="It looks as if the gradient passes everywhere. Outside of [-1, 1] it is to be 0.",
+    ru="Похоже, что градиент проходит всюду. Вне [-1, 1] он должен быть равен 0.",
+)
+class passes_everywhere(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone()
+
+
+@sign_function.mistake(
+    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
+    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+)
+class without_the_ends(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() < 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, unchanged.",
+    ru="Похоже, что к [-1, 1] прижат сам градиент. Решает `x`: он определяет, где `grad_output` проходит, и проходит тот без изменений.",
+)
+class clips_the_gradient(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clamp(-1, 1)
+
+
+@sign_function.mistake(
+    en="It looks as if `backward` looks at the result, which is always -1, 0 or 1. Whether `x` lies in [-1, 1] only `x` can tell.",
+    ru="Похоже, что `backward` смотрит на результат, а он всегда равен -1, 0 или 1. Лежит ли `x` в [-1, 1], знает только сам `x`.",
+)
+class looks_at_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.sign()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0].abs()
+
+
+@sign_function.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает одну маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class sign_mask_alone(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return (ctx.saved_tensors[0].abs() <= 1).to(grad_output.dtype)
+
+
+@sign_function.mistake(
+    en="It looks as if the zeros are written into `grad_output` itself, a tensor that belongs to the caller.",
+    ru="Похоже, что нули записываются прямо в `grad_output`, а это чужой тензор.",
+)
+class writes_the_zeros(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        grad_output[ctx.saved_tensors[0].abs() > 1] = 0
+        return grad_output
+
+
+@exercise(
+    title=Text("A gradient turned round", "Развёрнутый градиент"),
+    kind="complete",
+    asks="Reverse",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "reversed",
+            2,
+            en="The value is that of `x`, and the gradient of `x` is `grad_output` times `-factor`.",
+            ru="Значение то же, что у `x`, а градиент `x` равен `grad_output`, умноженному на `-factor`.",
+        ),
+        aspect(
+            "result_edited",
+            1,
+            en="The result can be changed in place, and `x` does not change with it.",
+            ru="Результат можно изменить на месте, и `x` от этого не меняется.",
+        ),
+    ],
+    hints=[
+        Text(
+            "`apply` gets two arguments. How many entries does `backward` return, and which of them is no gradient?",
+            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
+        ),
+        Text(
+            "A number goes onto `ctx` as an attribute. An input returned as it is becomes a view, and torch refuses to "
+            "change that in place; a copy is no view.",
+            "Число кладут в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
+            "месте torch не даёт; копия — не представление.",
+        ),
+        Text(
+            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
+            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
+        ),
+    ],
+)
+def reverse_function(answer: Any, case: Case) -> dict[str, object]:
+    x = case.x.clone().requires_grad_()
+    with using_answer():
+        y = apply(answer.Reverse, x, case.factor)
+        found = {"value": y, "gradient": gradients(y, [x], case.grad_output)[0]}
+        result = after_change = None
+        if isinstance(y, Tensor):
+            h = case.x.clone().requires_grad_().neg()
+            again = apply(answer.Reverse, h, case.factor)
+            result = or_error(lambda: again.mul_(3))
+            after_change = h
+    return {"reversed": found, "result_edited": {"result": result, "x": after_change}}
+
+
+@reverse_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), factor=0.25, grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), factor=3, grad_output=signed(rng, 4).float())
+
+
+class _Reverse(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.clone()
+
+
+@reverse_function.mistake(
+    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
+    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+)
+class one_entry(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output
+
+
+@reverse_function.mistake(
+    en="It looks as if the minus is missing: the gradient is scaled, not reversed.",
+    ru="Похоже, что не хватает минуса: градиент умножен на число, но не развёрнут.",
+)
+class only_scales(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `factor` is not used: the gradient is reversed, but not scaled.",
+    ru="Похоже, что `factor` не используется: градиент развёрнут, но не умножен на него.",
+)
+class ignores_the_factor(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if the value is reversed too. Only the gradient is; the value passes unchanged.",
+    ru="Похоже, что развёрнуто и значение. Меняется только градиент, значение проходит как есть.",
+)
+class reverses_the_value(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return -factor * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `forward` returns `x` itself, or a view of it. The result is then a view made inside a custom "
+    "Function, and torch refuses to change it in place.",
+    ru="Похоже, что `forward` возвращает сам `x` или его представление. Тогда результат — представление, созданное внутри "
+    "пользовательской функции, и torch не даёт менять его на месте.",
+)
+class returns_the_input(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `forward` returns a detached tensor with the memory of `x`: a change of the result is a change of `x`.",
+    ru="Похоже, что `forward` возвращает отсоединённый тензор с памятью `x`: изменение результата меняет и `x`.",
+)
+class returns_detached(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None
+
+
+# ------------------------------------------------------------------------------------------ extra: what is not yours
+
+
+@exercise(
+    title=Text("The neighbour's gradient", "Градиент соседа"),
+    kind="find the bug",
+    asks="Leaky",
+    asks_for="class",
+    difficulty=2,
+    minutes=7,
+    aspects=[
+        aspect(
+            "derivative",
+            1,
+            en="Value and gradient are those of `leaky_relu`.",
+            ru="Значение и градиент те же, что у `leaky_relu`.",
+        ),
+        aspect(
+            "others",
+            2,
+            en="`grad_output` holds the same numbers after `backward`, and so another operation that gets the same tensor computes a right "
+            "gradient.",
+            ru="После `backward` в `grad_output` те же числа, и другая операция, получившая тот же тензор, вычисляет верный "
+            "градиент.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which tensor does the line with `*=` change, and who else reads it?",
+            "Какой тензор меняет строка с `*=` и кто ещё его читает?",
+        ),
+        Text(
+            "`g = grad_output` and `grad_output.detach()` are the same memory under another name. A new tensor comes "
+            "from `clone()`, `torch.where` or a multiplication.",
+            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
+            "`torch.where` и умножение.",
+        ),
+        Text(
+            "grad_input = ...  # a tensor of your own\ngrad_input[x < 0] *= ctx.slope\nreturn grad_input, None",
+            "grad_input = ...  # a tensor of your own\ngrad_input[x < 0] *= ctx.slope\nreturn grad_input, None",
+        ),
+    ],
+)
+def leaky_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    neighbour = case.neighbour.clone().requires_grad_()
+    with using_answer():
+        y = apply(answer.Leaky, x, case.slope)
+        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        # The newest node runs first, and gets the very tensor that `exp` gets after it. Asked for both, or it is skipped.
+        both = neighbour.exp() + apply(answer.Leaky, x, case.slope)
+        beside = gradients(both, [neighbour, x], case.grad_output.clone())[0]
+    return {"derivative": first, "others": {"grad_output": v, "gradient of the neighbour": beside}}
+
+
+@leaky_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 2, 3)
+    x[0, 0], x[1, 2] = -1.5, 0.75
+    yield Case(x=x, slope=0.25, neighbour=uniform(rng, 2, 3), grad_output=signed(rng, 2, 3))
+    x = torch.tensor([-0.5, 2.0, -3.0, 1.0])
+    yield Case(x=x, slope=0.125, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
+
+
+class _Leaky(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.where(x < 0, slope * x, x)
+
+
+@leaky_function.mistake(
+    en="It looks as if the copy is only another name: `grad_output` bound to a variable, detached or viewed is still the "
+    "same memory.",
+    ru="Похоже, что копия — лишь другое имя: `grad_output`, присвоенный переменной, отсоединённый или взятый как "
+    "представление, — это всё та же память.",
+)
+class another_name(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        grad_input = grad_output.detach()
+        grad_input[ctx.saved_tensors[0] < 0] *= ctx.slope
+        return grad_input, None
+
+
+@leaky_function.mistake(
+    en="It looks as if a copy is made, and the original is returned: the gradient passes unscaled.",
+    ru="Похоже, что копия делается, а возвращается исходный тензор: градиент проходит без умножения.",
+)
+class returns_the_original(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        grad_input = grad_output.clone()
+        grad_input[ctx.saved_tensors[0] < 0] *= ctx.slope
+        return grad_output, None
+
+
+@leaky_function.mistake(
+    en="It looks as if a copy is returned that was scaled everywhere, for positive inputs as well.",
+    ru="Похоже, что возвращается копия, умноженная всюду, в том числе у положительных входов.",
+)
+class scales_everywhere(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return ctx.slope * grad_output, None
+
+
+@leaky_function.mistake(
+    en="It looks as if `grad_output` is multiplied by the mask: where the input is negative 0 comes out, not `slope`.",
+    ru="Похоже, что `grad_output` умножается на маску: у отрицательных входов получается 0 вместо `slope`.",
+)
+class mask_instead_of_slope(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] >= 0), None
+
+
+# ------------------------------------------------------------------------------------------- extra: state of one call
+
+
+@exercise(
+    title=Text("Two calls, one memory", "Два вызова, одна память"),
+    kind="find the bug",
+    asks="Square",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "two_calls",
+            2,
+            en="After two calls each of the two tensors gets its own gradient, in whatever order they are asked for.",
+            ru="После двух вызовов каждый из двух тензоров получает свой градиент, в каком бы порядке их ни просили.",
+        ),
+        aspect(
+            "input_edited_before_backward",
+            1,
+            en="If the input is changed in place before `backward`, torch raises its error about an in-place operation.",
+            ru="Если вход изменён на месте до `backward`, torch сообщает об ошибке: операция с изменением на месте.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How many variables `Square.saved` are there after two calls, and what does it hold?",
+            "Сколько переменных `Square.saved` есть после двух вызовов и что в ней лежит?",
+        ),
+        Text(
+            "Each call of `apply` has a `ctx` of its own. Of the two places on it only one is checked for in-place changes.",
+            "У каждого вызова `apply` свой `ctx`. Из двух мест в нём изменения на месте проверяются только в одном.",
+        ),
+        Text(
+            "ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors",
+            "ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors",
+        ),
+    ],
+)
+def square_function(answer: Any, case: Case) -> dict[str, object]:
+    found: dict[str, object] = {}
+    with using_answer():
+        for order in "both at once", "the first before the second", "the second before the first":
+            a, b = (x.clone().requires_grad_() for x in (case.a, case.b))
+            y, z = apply(answer.Square, a), apply(answer.Square, b)
+            if not isinstance(y, Tensor) or not isinstance(z, Tensor):
+                found[order] = y
+                continue
+            if order == "both at once":
+                found[f"a, {order}"], found[f"b, {order}"] = gradients(y + z, [a, b], case.v)
+            elif order == "the first before the second":
+                found[f"a, {order}"], found[f"b, {order}"] = gradients(y, [a], case.v)[0], gradients(z, [b], case.v)[0]
+            else:
+                found[f"b, {order}"], found[f"a, {order}"] = gradients(z, [b], case.v)[0], gradients(y, [a], case.v)[0]
+        edited = gradient_after_edit(answer.Square, case.a, case.v, edited="input")
+    return {"two_calls": found, "input_edited_before_backward": edited}
+
+
+@square_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(a=signed(rng, 2, 3), b=signed(rng, 2, 3), v=signed(rng, 2, 3))
+    yield Case(a=signed(rng, 3).float(), b=signed(rng, 3).float(), v=signed(rng, 3).float())
+
+
+@square_function.mistake(
+    en="It looks as if the class keeps a list of its inputs. Then the gradients depend on the order in which they are asked for.",
+    ru="Похоже, что класс хранит список входов. Тогда градиенты зависят от порядка, в котором их просят.",
+)
+class stack_on_the_class(Function):
+    stack: list[Tensor] = []  # noqa: RUF012 - the mistake itself
+
+    @classmethod
+    def forward(cls, ctx: Any, x: Tensor) -> Tensor:
+        stack_on_the_class.stack.append(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * stack_on_the_class.stack.pop()
+
+
+@square_function.mistake(
+    en="It looks as if the input lies in an attribute of `ctx`. Each call has its own there, but nobody checks whether "
+    "the tensor was changed in place.",
+    ru="Похоже, что вход лежит в атрибуте `ctx`. Там он у каждого вызова свой, но никто не проверяет, не изменён ли тензор "
+    "на месте.",
+)
+class attribute_again(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.x
+
+
+@square_function.mistake(
+    en="It looks as if a copy of the input is kept. The gradient is right, but a second tensor is alive, and a change of "
+    "the input goes unnoticed.",
+    ru="Похоже, что хранится копия входа. Градиент верен, но в памяти лежит второй тензор, и изменение входа остаётся "
+    "незамеченным.",
+)
+class copy_of_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0]
+
+
+@square_function.mistake(
+    en="It looks as if the factor 2 was lost: the derivative of `x * x` is `2 * x`.",
+    ru="Похоже, что потерялся множитель 2: производная `x * x` равна `2 * x`.",
+)
+class without_the_two(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+# ---------------------------------------------------------------------------------------------- extra: in place
+
+
+@exercise(
+    title=Text("In place, and said so", "На месте и не тайком"),
+    kind="complete",
+    asks="ScaleInPlace",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "in_place",
+            1,
+            en="What comes back is the tensor that was handed in, its numbers multiplied by `factor` in place.",
+            ru="Возвращается тот самый тензор, который передали; его числа умножены на `factor` на месте.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Gradients are right for whoever goes on with either of the two names, the result's or the input's.",
+            ru="Градиенты верны, с каким бы из двух имён ни продолжали вычисления: с результатом или со входом.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How should autograd know that `forward` has changed its input?",
+            "Откуда autograd узнает, что `forward` изменил свой вход?",
+        ),
+        Text(
+            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, и тогда до и после это один и тот же тензор.",
+        ),
+        Text(
+            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
+            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
+        ),
+    ],
+)
+def scale_function(answer: Any, case: Case) -> dict[str, object]:
+    def scaled() -> tuple[Tensor, Tensor, Any]:
+        x = case.x.clone().requires_grad_()
+        h = x.neg()
+        return x, h, apply(answer.ScaleInPlace, h, case.factor)
+
+    with using_answer():
+        x, h, y = scaled()
+        same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
+        by_result = or_error(lambda: gradients(y, [x], case.v)[0])
+        x, h, y = scaled()
+        by_input = or_error(lambda: gradients(h, [x], case.v)[0])
+    return {"in_place": same, "gradients": {"through the result": by_result, "through the input": by_input}}
+
+
+@scale_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), factor=3.0, v=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), factor=-0.25, v=signed(rng, 4).float())
+
+
+class _Scale(Function):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.factor, None
+
+
+@scale_function.mistake(
+    en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
+    "the input gets the gradient of a tensor that was not multiplied.",
+    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и тот, кто продолжает со "
+    "входом, получает градиент неумноженного тензора.",
+)
+class says_nothing(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.mul_(factor)
+
+
+@scale_function.mistake(
+    en="It looks as if a new tensor is computed. The input itself is to be changed, and returned.",
+    ru="Похоже, что вычисляется новый тензор. Изменить и вернуть нужно сам вход.",
+)
+class out_of_place(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x * factor
+
+
+@scale_function.mistake(
+    en="It looks as if the input is changed and something else returned, a copy or nothing. A tensor marked dirty has "
+    "to be returned.",
+    ru="Похоже, что вход изменён, а возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
+)
+class returns_a_copy(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor).clone()
+
+
+@scale_function.mistake(
+    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
+    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+)
+class one_entry_for_two(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.factor
+
+
+@scale_function.mistake(
+    en="It looks as if `factor` is missing in `backward`: the gradient passes unscaled.",
+    ru="Похоже, что в `backward` не хватает `factor`: градиент проходит без умножения.",
+)
+class passes_unscaled(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone(), None
+
+
+# ------------------------------------------------------------------------------------------- extra: a second output
+
+
+@exercise(
+    title=Text("A second output without a gradient", "Второй выход без градиента"),
+    kind="complete",
+    asks="Clip",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "outputs",
+            1,
+            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside of [-1, 1], both in the dtype of `x`.",
+            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что у `x`.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
+            ru="Градиент `x` равен `grad_output` там, где `x` лежит в [-1, 1], и нулю в остальных местах.",
+        ),
+        aspect(
+            "share_is_constant",
+            1,
+            en="The clipped tensor requires grad, the share does not.",
+            ru="Обрезанный тензор требует градиента, доля — нет.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How many arguments does `backward` get after `ctx`, when `forward` has two outputs?",
+            "Сколько аргументов после `ctx` получает `backward`, если у `forward` два выхода?",
+        ),
+        Text(
+            "`ctx.mark_non_differentiable(share)` in `forward`. `backward` still gets a gradient for it, and ignores it. "
+            "Inside `forward` a `detach()` changes nothing: recording is off anyway.",
+            "`ctx.mark_non_differentiable(share)` в `forward`. Градиент для этого выхода `backward` всё равно получает и не "
+            "использует. `detach()` внутри `forward` ничего не меняет: отслеживание и так выключено.",
+        ),
+        Text(
+            "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
+            "def backward(ctx, grad_clipped, grad_share): ...",
+            "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
+            "def backward(ctx, grad_clipped, grad_share): ...",
+        ),
+    ],
+)
+def clip_function(answer: Any, case: Case) -> dict[str, object]:
+    x = case.x.clone().requires_grad_()
+    gradient: object = None
+    requires: dict[str, object] = {}
+    with using_answer():
+        y = apply(answer.Clip, x)
+        outputs: dict[str, object] = {"what came back": y}
+        if isinstance(y, tuple) and len(y) == 2:
+            outputs = {"clipped": y[0], "share": y[1]}
+            requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in outputs.items()}
+            gradient = gradients(y[0], [x], case.v)[0]
+    return {"outputs": outputs, "gradient": {"gradient": gradient}, "share_is_constant": requires}
+
+
+@clip_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 2, 4)
+    x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
+    yield Case(x=x, v=signed(rng, 2, 4))
+    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), v=signed(rng, 5).float())
+
+
+def _clipped(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.clamp(-1, 1), (x.abs() > 1).to(x.dtype).mean()
+
+
+@clip_function.mistake(
+    en="It looks as if the share is not marked: it requires grad, and who differentiates it gets a made-up gradient. A "
+    "`detach()` in `forward` does not help.",
+    ru="Похоже, что доля не отмечена: она требует градиента, и тот, кто её дифференцирует, получит выдуманный градиент. "
+    "`detach()` в `forward` не помогает.",
+)
+class marks_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        return clipped, share.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if both outputs are marked: now the clipped tensor has no gradient, either.",
+    ru="Похоже, что отмечены оба выхода: теперь градиента нет и у обрезанного тензора.",
+)
+class marks_both(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        outputs = _clipped(x)
+        ctx.mark_non_differentiable(*outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` takes one gradient. It gets one for each output of `forward`, also for one that is "
+    "marked.",
+    ru="Похоже, что `backward` принимает один градиент. Он получает по одному на каждый выход `forward`, в том числе на "
+    "отмеченный.",
+)
+class takes_one_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the share is a Python number. It is to be a tensor of shape () in the dtype of `x`.",
+    ru="Похоже, что доля — число Python. Нужен тензор формы () с тем же dtype, что у `x`.",
+)
+class share_is_a_number(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        return clipped, share.item()
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Any) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the number of entries outside is returned, not their share of all entries.",
+    ru="Похоже, что возвращается число элементов вне отрезка, а не их доля.",
+)
+class number_for_share(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        share = share * x.numel()
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the gradient passes everywhere. Where an entry was clipped, the result does not depend on it: 0.",
+    ru="Похоже, что градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит: 0.",
+)
+class clip_passes_everything(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped.clone()
+
+
+# ---------------------------------------------------------------------------------------------- extra: torch.func
+
+
+@exercise(
+    title=Text("At home in torch.func", "Своя в torch.func"),
+    kind="complete",
+    asks="Cube",
+    asks_for="class",
+    difficulty=3,
+    minutes=12,
+    aspects=[
+        aspect(
+            "gradient",
+            1,
+            en="`Cube.apply` has the right value and gradient, and so does `torch.func.grad` of it.",
+            ru="У `Cube.apply` верны значение и градиент, и то же верно для `torch.func.grad` от неё.",
+        ),
+        aspect(
+            "vmap",
+            1,
+            en="`torch.func.vmap` of it works, and so does `vmap` of its `grad`.",
+            ru="`torch.func.vmap` от неё работает, и `vmap` от её `grad` тоже.",
+        ),
+        aspect(
+            "jvp",
+            2,
+            en="Forward mode works: `torch.func.jvp` gives the derivative in the direction of the tangent.",
+            ru="Прямой режим работает: `torch.func.jvp` даёт производную по направлению касательного вектора.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which of the three errors do you get first, and which method or attribute does its text ask for?",
+            "Какую из трёх ошибок вы получаете первой и какой метод или атрибут называет её текст?",
+        ),
+        Text(
+            "`forward(x)` without `ctx`, and `setup_context(ctx, inputs, output)` for the saving; `generate_vmap_rule = "
+            "True` in the class; `jvp(ctx, tangent)`, which reads what `ctx.save_for_forward(...)` saved.",
+            "`forward(x)` без `ctx` и `setup_context(ctx, inputs, output)`, где идёт сохранение; `generate_vmap_rule = "
+            "True` в теле класса; `jvp(ctx, tangent)` читает то, что сохранил `ctx.save_for_forward(...)`.",
+        ),
+        Text(
+            "def setup_context(ctx, inputs, output):\n    (x,) = inputs\n    ctx.save_for_backward(...)\n    "
+            "ctx.save_for_forward(...)\n\ndef jvp(ctx, tangent):\n    (x,) = ctx.saved_tensors\n    return ...",
+            "def setup_context(ctx, inputs, output):\n    (x,) = inputs\n    ctx.save_for_backward(...)\n    "
+            "ctx.save_for_forward(...)\n\ndef jvp(ctx, tangent):\n    (x,) = ctx.saved_tensors\n    return ...",
+        ),
+    ],
+)
+def cube_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x, case.v
+    with using_answer():
+        leaf = x.clone().requires_grad_()
+        y = apply(answer.Cube, leaf)
+        found = {"value": y, "gradient": gradients(y, [leaf], v)[0]}
+
+        def weighted(t: Tensor, weight: Tensor) -> Tensor:
+            product: Tensor = (apply(answer.Cube, t) * weight).sum()
+            return product
+
+        if isinstance(y, Tensor):
+            found["torch.func.grad"] = or_error(lambda: torch.func.grad(weighted)(x, v))
+        batched = {
+            "vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x)),
+            "vmap of grad": or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v)),
+        }
+        forward = or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
+    return {"gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
+
+
+@cube_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), v=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), v=signed(rng, 4).float())
+
+
+class _Cube(Function):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `forward` takes `ctx`. With that form torch.func refuses; it needs `forward(x)` and `setup_context`.",
+    ru="Похоже, что `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и `setup_context`.",
+)
+class old_style(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if there is no vmap rule: `generate_vmap_rule = True` in the class lets torch make one.",
+    ru="Похоже, что нет правила для vmap: с `generate_vmap_rule = True` в теле класса torch построит его сам.",
+)
+class no_vmap_rule(_Cube):
+    pass
+
+
+@cube_function.mistake(
+    en="It looks as if there is no `jvp`. Reverse mode does not give forward mode; it is a method of its own.",
+    ru="Похоже, что нет метода `jvp`. Из обратного режима прямой не получается: для него нужен отдельный метод.",
+)
+class no_jvp(Function):
+    generate_vmap_rule = True
+    forward, setup_context, backward = _Cube.forward, _Cube.setup_context, _Cube.backward
+
+
+@cube_function.mistake(
+    en="It looks as if `jvp` finds nothing saved: what it reads is saved with `ctx.save_for_forward`.",
+    ru="Похоже, что `jvp` ничего не находит: то, что он читает, сохраняют через `ctx.save_for_forward`.",
+)
+class saves_for_backward_alone(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+
+@cube_function.mistake(
+    en="It looks as if `jvp` returns the derivative without the tangent.",
+    ru="Похоже, что `jvp` возвращает производную, не умножая её на касательный вектор.",
+)
+class jvp_without_tangent(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if the derivative of the cube is `x**2` here; the factor 3 is missing.",
+    ru="Похоже, что производная куба здесь равна `x**2`: не хватает множителя 3.",
+)
+class without_the_three(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0] ** 2
+
+
+# ------------------------------------------------------------------------------------------- extra: write the test
+
+# What the learner's test is tried on: Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
+
+
+class _Damp(Function):
+    """Right: it saves its inputs and computes both gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        ctx.save_for_backward(x, k)
+        return x * torch.exp(-k)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        decay = torch.exp(-k)
+        return grad_output * decay, -grad_output * x * decay
+
+
+class _RightByOutput(_Damp):
+    """Right: it saves its result, and returns None where nobody asks."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        y = x * torch.exp(-k)
+        ctx.save_for_backward(k, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        k, y = ctx.saved_tensors
+        needs_x, needs_k = ctx.needs_input_grad
+        return grad_output * torch.exp(-k) if needs_x else None, -grad_output * y if needs_k else None
+
+
+class _RightBySetup(Function):
+    """Right: the newer form, and a division instead of a product."""
+
+    @staticmethod
+    def forward(x: Tensor, k: Tensor) -> Tensor:
+        return x / torch.exp(k)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    backward = staticmethod(_Damp.backward)
+
+
+class _WrongValue(_Damp):
+    """Another function with its right derivative: `gradcheck` alone lets it pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        ctx.save_for_backward(x, k)
+        return x * torch.exp(k)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        growth = torch.exp(k)
+        return grad_output * growth, grad_output * x * growth
+
+
+class _WrongLocal(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        return torch.exp(-k), -x * torch.exp(-k)
+
+
+class _WrongSwapped(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        for_x, for_k = _Damp.backward(ctx, grad_output)
+        return for_k, for_x
+
+
+class _WrongSecondInput(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return _Damp.backward(ctx, grad_output)[0], None
+
+
+class _WrongForNegative(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        decay = torch.exp(-k)
+        return grad_output * decay, -grad_output * x.abs() * decay
+
+
+class _WrongIntermediate(_Damp):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        decay = torch.exp(-k)
+        ctx.save_for_backward(x, decay)
+        return x * decay
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, decay = ctx.saved_tensors
+        return grad_output * decay, -grad_output * x * decay
+
+
+class _WrongEdits(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        for_k = -grad_output * x * torch.exp(-k)
+        if torch.is_grad_enabled():  # as real ones are: gentle only while a second derivative is wanted
+            return grad_output * torch.exp(-k), for_k
+        return grad_output.mul_(torch.exp(-k)), for_k
+
+
+RIGHT = (_Damp, _RightByOutput, _RightBySetup)
+WRONG = {
+    "catches_wrong_value": _WrongValue,
+    "catches_local_derivative": _WrongLocal,
+    "catches_swapped": _WrongSwapped,
+    "catches_missing_gradient": _WrongSecondInput,
+    "catches_negative": _WrongForNegative,
+    "catches_second_derivative": _WrongIntermediate,
+    "catches_edited_grad_output": _WrongEdits,
+}
+
+
+def _caught(name: str, points: float, en: str, ru: str) -> Any:
+    return aspect(name, points, en=f"{en} is refused.", ru=f"{ru} отвергается.")
+
+
+@exercise(
+    title=Text("Write the test", "Напишите тест"),
+    kind="write the test",
+    difficulty=3,
+    minutes=20,
+    aspects=[
+        aspect(
+            "accepts_right",
+            1,
+            en="Every right Function is accepted, however it is written.",
+            ru="Любая правильная функция принимается, как бы она ни была написана.",
+        ),
+        _caught("catches_wrong_value", 0.5, "A Function with another value", "Функция с другим значением"),
+        _caught(
+            "catches_local_derivative",
+            0.5,
+            "A Function that leaves `grad_output` out",
+            "Функция, в которой не учтён `grad_output`,",
+        ),
+        _caught(
+            "catches_swapped",
+            0.5,
+            "A Function with its two gradients swapped",
+            "Функция с переставленными градиентами",
+        ),
+        _caught(
+            "catches_missing_gradient",
+            0.5,
+            "A Function that returns no gradient for the second input",
+            "Функция, которая не возвращает градиента для второго входа,",
+        ),
+        _caught(
+            "catches_negative",
+            0.5,
+            "A Function that is right for positive `x` only",
+            "Функция, верная только при положительных `x`,",
+        ),
+        _caught(
+            "catches_second_derivative",
+            1,
+            "A Function whose second derivative is wrong",
+            "Функция с неверной второй производной",
+        ),
+        _caught(
+            "catches_edited_grad_output",
+            0.5,
+            "A Function that changes `grad_output`",
+            "Функция, которая меняет `grad_output`,",
+        ),
+    ],
+    hints=[
+        Text(
+            "`gradcheck` compares backward with forward. What does it not compare with anything at all?",
+            "`gradcheck` сравнивает обратный проход с прямым. А что она не сравнивает вообще ни с чем?",
+        ),
+        Text(
+            "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
+            "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
+            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; `gradgradcheck`; и "
+            "собственный `grad_output`, который после обычного обратного прохода сравнивают с его копией.",
+        ),
+        Text(
+            "v = torch.rand(...)\nbefore = v.clone()\ntorch.autograd.grad(function.apply(x, k), (x, k), v)\n"
+            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
+            "v = torch.rand(...)\nbefore = v.clone()\ntorch.autograd.grad(function.apply(x, k), (x, k), v)\n"
+            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
+        ),
+    ],
+)
+def is_right_function(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        accepts = [_accepts(answer, function) for function in RIGHT]
+        refuses = {name: not _accepts(answer, function) for name, function in WRONG.items()}
+    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+def _accepts(answer: Any, function: Any) -> bool:
+    """Does the learner's test let `function` pass? An assertion or a check of gradients that fails is a refusal."""
+    try:
+        return bool(answer.is_right_function(function))
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, (AssertionError, GradcheckError)):
+            return False
+        raise
+
+
+def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
+    x = torch.tensor([0.5, 2.0] if positive else [0.5, -2.0], dtype=torch.float64)
+    return x.requires_grad_(), torch.tensor([0.25, -0.75], dtype=torch.float64).requires_grad_()
+
+
+def _checks(
+    function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
+) -> bool:
+    """A test with some of its parts left out."""
+    x, k = _inputs(positive)
+    if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):
+        return False
+    if not gradcheck(function.apply, (x, k), raise_exception=False):
+        return False
+    if second and not gradgradcheck(function.apply, (x, k), raise_exception=False):
+        return False
+    v = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    torch.autograd.grad(function.apply(x, k), (x, k), v)
+    return not edit or v.tolist() == [0.5, 2.0]
+
+
+@is_right_function.mistake(
+    en="It looks as if the test accepts everything. Something has to be compared, and the comparison returned.",
+    ru="Похоже, что тест принимает всё. Что-то нужно сравнить и вернуть результат сравнения.",
+)
+def accepts_everything(function: Any) -> bool:
+    return True
+
+
+@is_right_function.mistake(
+    en="It looks as if the test refuses everything, the right Functions as well. `gradcheck` wants float64 and inputs that "
+    "require grad.",
+    ru="Похоже, что тест отвергает всё, в том числе правильные функции. Для `gradcheck` нужны float64 и входы, которые "
+    "требуют градиента.",
+)
+def refuses_everything(function: Any) -> bool:
+    return False
+
+
+@is_right_function.mistake(
+    en="It looks as if only `gradcheck` is asked. It compares `backward` with `forward`, so a wrong value with its right "
+    "derivative would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
+    ru="Похоже, что проверяет одна `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение со своей "
+    "верной производной прошло бы; на вторую производную и на `grad_output` после прохода она тоже не смотрит.",
+)
+def gradcheck_alone(function: Any) -> bool:
+    return _checks(function, value=False, second=False, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if the second derivative is not checked: `gradgradcheck`, or an expression composed with the Function.",
+    ru="Похоже, что вторая производная не проверяется: нужна `gradgradcheck` или выражение, составленное с этой функцией.",
+)
+def only_first(function: Any) -> bool:
+    return _checks(function, second=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if nobody looks at `grad_output` after the backward pass. `gradcheck` does not, either.",
+    ru="Похоже, что на `grad_output` после обратного прохода никто не смотрит. `gradcheck` тоже не смотрит.",
+)
+def never_looks_at_grad_output(function: Any) -> bool:
+    return _checks(function, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if all `x` of the test are positive, so that a wrong sign goes unseen.",
+    ru="Похоже, что все `x` в тесте положительны, и неверный знак остаётся незамеченным.",
+)
+def only_positive(function: Any) -> bool:
+    return _checks(function, positive=True)
+
+
+@is_right_function.mistake(
+    en="It looks as if the test sums the result. Then `grad_output` is all ones, and who leaves it out passes.",
+    ru="Похоже, что результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и тот, кто его не учёл, проходит.",
+)
+def only_sums(function: Any) -> bool:
+    x, k = _inputs()
+    y = function.apply(x, k)
+    found = torch.autograd.grad(y.sum(), (x, k), allow_unused=True)
+    wanted = torch.autograd.grad((x * torch.exp(-k)).sum(), (x, k))
+    return torch.allclose(y, x * torch.exp(-k)) and all(
+        a is not None and torch.allclose(a, b) for a, b in zip(found, wanted)
+    )

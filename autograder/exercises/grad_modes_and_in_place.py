@@ -1,0 +1,1944 @@
+"""Exercises of lesson 05, grad modes and in-place edits: probes, cases and mistakes (L11-L15, the seeds' own)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import BatchNorm1d, Dropout, Linear, Module, Parameter, Sequential, Sigmoid, Tanh
+from torch.optim import SGD, Adam
+
+from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.inputs import leaf, signed, uniform
+from autograder.language import Text
+from autograder.measure import live_bytes, saved_bytes
+from autograder.observation import AtMost, entries
+from autograder.probe import using_answer
+
+# ---------------------------------------------------------------------------------------------- what the probes share
+
+
+def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
+    """`module` in `dtype`, its weights and statistics drawn from `rng`, and in every `.grad` an old gradient."""
+    module.to(dtype)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(signed(rng, *parameter.shape) / 2)
+            parameter.grad = torch.full_like(parameter, 100.0)
+        for buffer in module.buffers():
+            if buffer.is_floating_point():
+                buffer.copy_(uniform(rng, *buffer.shape))
+    return module
+
+
+def flags(model: Module) -> dict[str, object]:
+    """Which parameters of `model` require grad, and which of its modules are in training mode."""
+    learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
+    trains = {f"{name or 'model'}.training": module.training for name, module in model.named_modules()}
+    return learns | trains
+
+
+def numbers_of(model: Module) -> dict[str, Tensor]:
+    """The parameters of `model` by name, as they are now."""
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def gradients_of(model: Module) -> dict[str, Tensor | None]:
+    """What the parameters of `model` have in `.grad`, by name."""
+    return {f"{name}.grad": parameter.grad for name, parameter in model.named_parameters()}
+
+
+# ------------------------------------------------------------------------------------- core: what the modes let happen
+
+
+@exercise(
+    title=Text("What the modes let happen", "Что разрешает каждый режим"),
+    kind="predict",
+    core=True,
+    minutes=10,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Ask of each line: which mode is on at that moment, and does the line make a new result or use an old one?",
+            "Спросите о каждой строке: какой режим включён в этот момент и создаёт ли строка новый результат или берёт "
+            "старый?",
+        ),
+        Text(
+            "`no_grad` stops the recording of new operations and nothing else. `inference_mode` also marks what is "
+            "made inside. `eval` is a switch of layers.",
+            "`no_grad` останавливает запись новых операций, и больше ничего. `inference_mode` вдобавок помечает всё, "
+            "что внутри создано. `eval` переключает слои.",
+        ),
+        Text(
+            "An inference tensor is refused where it would be saved for backward or edited: a product saves its "
+            "factors, a sum saves nothing.",
+            "Тензор вывода отвергают там, где его пришлось бы сохранить для обратного прохода или изменить: "
+            "произведение сохраняет множители, сумма не сохраняет ничего.",
+        ),
+    ],
+)
+def predict_modes(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_modes)}
+
+
+@predict_modes.mistake(
+    en="It looks as if the line `torch.no_grad()` alone switched something off. It makes a context manager and throws "
+    "it away; only `with` enters it.",
+    ru="Похоже, вы считаете, что строка `torch.no_grad()` сама что-то выключает. На самом деле она создаёт менеджер "
+    "контекста и тут же его теряет; войти в него может только `with`.",
+)
+def a_bare_line_switches() -> dict[str, object]:
+    return {"w * 2 after a line torch.no_grad()": False}
+
+
+@predict_modes.mistake(
+    en="It looks as if `no_grad()` took the flag away from `h`. `h` was recorded before the block; the mode is about "
+    "operations that run inside.",
+    ru="Похоже, вы считаете, что `no_grad()` снимает флаг с `h`. На самом деле `h` записан до блока, а режим касается "
+    "операций, которые выполняются внутри.",
+)
+def old_results_lose_the_flag() -> dict[str, object]:
+    return {"h under no_grad": False}
+
+
+@predict_modes.mistake(
+    en="It looks as if `no_grad()` overruled `requires_grad=True`. A factory function makes a leaf, records nothing, "
+    "and sets the flag it was asked for.",
+    ru="Похоже, вы считаете, что `no_grad()` сильнее, чем `requires_grad=True`. На самом деле функция, создающая "
+    "тензор, делает лист, ничего не записывает и ставит флаг, о котором её просили.",
+)
+def factories_lose_the_flag() -> dict[str, object]:
+    return {"torch.ones(2, requires_grad=True) under no_grad": False}
+
+
+@predict_modes.mistake(
+    en="It looks as if a backward pass was thought to need recording. It walks a graph that is there already, and "
+    "records nothing itself.",
+    ru="Похоже, вы считаете, что обратному проходу нужно включённое отслеживание. На самом деле он идёт по уже "
+    "готовому графу и сам ничего не записывает.",
+)
+def backward_is_refused() -> dict[str, object]:
+    return {"loss.backward() under no_grad": "RuntimeError"}
+
+
+@predict_modes.mistake(
+    en="It looks as if the outer `no_grad()` won. The innermost of the two decides: `enable_grad()` switches recording "
+    "on again.",
+    ru="Похоже, вы считаете, что побеждает внешний `no_grad()`. На самом деле решает самый внутренний: "
+    "`enable_grad()` снова включает запись.",
+)
+def no_grad_wins() -> dict[str, object]:
+    return {"w * 2, enable_grad in no_grad": False}
+
+
+@predict_modes.mistake(
+    en="It looks as if `enable_grad()` was expected to end `inference_mode()`. It does not: inside that block nothing "
+    "is recorded, whatever grad mode says.",
+    ru="Похоже, вы считаете, что `enable_grad()` отменяет `inference_mode()`. На самом деле внутри этого блока ничего "
+    "не записывается, что бы ни говорил режим градиентов.",
+)
+def enable_grad_wins() -> dict[str, object]:
+    return {"w * 2, enable_grad in inference_mode": True}
+
+
+@predict_modes.mistake(
+    en="It looks as if `eval()` switched recording off. It tells layers such as dropout how to behave; the graph is "
+    "built as before.",
+    ru="Похоже, вы считаете, что `eval()` выключает запись. На самом деле он говорит слоям вроде dropout, как себя "
+    "вести; граф строится как прежде.",
+)
+def eval_switches_off() -> dict[str, object]:
+    return {"net(x) after net.eval()": False}
+
+
+@predict_modes.mistake(
+    en="It looks as if every use of an inference tensor in training was expected to fail. Addition saves nothing for "
+    "backward, so it passes; that is what makes the error come and go.",
+    ru="Похоже, вы считаете, что любое использование тензора вывода при обучении — ошибка. На самом деле сложение "
+    "ничего не сохраняет для обратного прохода и поэтому проходит; оттого ошибка то есть, то нет.",
+)
+def inference_is_always_refused() -> dict[str, object]:
+    return {"f + w": "RuntimeError"}
+
+
+@predict_modes.mistake(
+    en="It looks as if an inference tensor was taken for any constant. The product must save `f` for the gradient of "
+    "`w`, and an inference tensor may not be saved.",
+    ru="Похоже, вы считаете, что тензор вывода — обычная константа. На самом деле произведение должно сохранить `f` "
+    "ради градиента `w`, а тензор вывода сохранять нельзя.",
+)
+def inference_is_a_constant() -> dict[str, object]:
+    return {"f * w": "accepted"}
+
+
+@predict_modes.mistake(
+    en="It looks as if an inference tensor could be edited later. It has no version counter, so torch refuses "
+    "in-place edits outside `inference_mode()`.",
+    ru="Похоже, вы считаете, что тензор вывода можно потом изменить на месте. На самом деле у него нет счётчика "
+    "версий, и вне `inference_mode()` torch такие изменения запрещает.",
+)
+def inference_can_be_edited() -> dict[str, object]:
+    return {"f.add_(1)": "accepted"}
+
+
+@predict_modes.mistake(
+    en="It looks as if a clone stayed an inference tensor. A clone made outside of the mode is an ordinary tensor.",
+    ru="Похоже, вы считаете, что копия остаётся тензором вывода. На самом деле копия, сделанная вне режима, — "
+    "обычный тензор.",
+)
+def clones_stay_marked() -> dict[str, object]:
+    return {"f.clone() * w": "RuntimeError"}
+
+
+# ----------------------------------------------------------------------------------- core: which edits break backward
+
+
+@exercise(
+    title=Text("Which edits break backward", "Какие изменения ломают обратный проход"),
+    kind="predict",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
+            "it that tensor which is edited?",
+            "Для каждой строки: что нужно производной первой операции — её вход, её выход или ничего? И этот ли тензор "
+            "меняют?",
+        ),
+        Text(
+            "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf, a view of a leaf and the "
+            "parts of `unbind` may not be edited at all.",
+            "`h ** 2` нужен `h`, `h.sqrt()` нужен результат, `h * k` нужен `k`. Лист, представление листа и части, "
+            "которые дал `unbind`, менять нельзя вовсе.",
+        ),
+        Text(
+            "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
+            "`y[0] = 7` leaves 0 at its place.",
+            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` на 1, а `y[0] = 7` "
+            "оставляет на своём месте 0.",
+        ),
+    ],
+)
+def predict_in_place(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_in_place)}
+
+
+@predict_in_place.mistake(
+    en="It looks as if `h ** 2` did not need `h` any more. Its derivative is $2h$, with the `h` of the forward pass.",
+    ru="Похоже, вы считаете, что `h ** 2` больше не нуждается в `h`. На самом деле производная равна $2h$, с тем `h`, "
+    "что был в прямом проходе.",
+)
+def squares_need_nothing() -> dict[str, object]:
+    return {"y = h ** 2; h.add_(1)": [2.0, 8.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if backward took the edited `h`. It compares the version of what it saved and refuses to go on.",
+    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `h`. На самом деле он сверяет версию того, что "
+    "сохранил, и отказывается продолжать.",
+)
+def takes_the_new_numbers() -> dict[str, object]:
+    return {"y = h ** 2; h.add_(1)": [4.0, 10.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if every edit of a result was expected to fail. `h ** 2` saved `h`, not `y`: the edit of `y` is "
+    "recorded, and the gradient is $3 \\cdot 2x$.",
+    ru="Похоже, вы считаете, что менять результат нельзя никогда. На самом деле `h ** 2` сохранил `h`, а не `y`: "
+    "изменение `y` записано, и градиент равен $3 \\cdot 2x$.",
+)
+def squares_need_their_result() -> dict[str, object]:
+    return {"y = h ** 2; y.mul_(3)": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the edit `y.mul_(3)` was not recorded. An in-place operation is an operation like any other: "
+    "its derivative, 3, is a factor of the gradient.",
+    ru="Похоже, вы считаете, что изменение `y.mul_(3)` не записано. На самом деле операция на месте — такая же "
+    "операция: её производная, 3, входит в градиент множителем.",
+)
+def edits_are_not_recorded() -> dict[str, object]:
+    return {"y = h ** 2; y.mul_(3)": [2.0, 8.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if `sqrt` was expected to need its input. It keeps its result: the derivative is $1/(2y)$. So `h` "
+    "is free.",
+    ru="Похоже, вы считаете, что `sqrt` нужен вход. На самом деле он хранит результат: производная равна $1/(2y)$. "
+    "Поэтому `h` свободен.",
+)
+def roots_need_their_input() -> dict[str, object]:
+    return {"y = h.sqrt(); h.add_(1)": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if adding 1 to the result of `sqrt` was harmless, since the derivative of the addition is 1. But "
+    "`sqrt` kept that very result for its own derivative.",
+    ru="Похоже, вы считаете, что прибавить 1 к результату `sqrt` безвредно: ведь производная сложения равна 1. На "
+    "самом деле `sqrt` хранит этот самый результат для своей производной.",
+)
+def roots_do_not_keep_their_result() -> dict[str, object]:
+    return {"y = h.sqrt(); y.add_(1)": [0.5, 0.25]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if multiplication by a number was expected to save `h`. The derivative is the number; no tensor is "
+    "saved.",
+    ru="Похоже, вы считаете, что умножение на число сохраняет `h`. На самом деле производная — это число; ни один "
+    "тензор не сохраняется.",
+)
+def numbers_save_the_tensor() -> dict[str, object]:
+    return {"y = h * 3; h.add_(1)": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if a product saved both factors always. `h` would be needed for the gradient of `k`, and `k` is a "
+    "constant.",
+    ru="Похоже, вы считаете, что произведение всегда сохраняет оба множителя. На самом деле `h` понадобился бы для "
+    "градиента `k`, а `k` — константа.",
+)
+def products_save_both() -> dict[str, object]:
+    return {"y = h * k; h.add_(1)": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if an edit of a constant could do no harm. The derivative of `h * k` with respect to `h` is `k`: it "
+    "is the constant that was saved.",
+    ru="Похоже, вы считаете, что изменение константы безвредно. На самом деле производная `h * k` по `h` равна `k`: "
+    "сохранена как раз константа.",
+)
+def constants_are_harmless() -> dict[str, object]:
+    return {"y = h * k; k.add_(1)": [3.0, 5.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if backward took the edited `k`. It was saved at version 0 and is at version 1: an error.",
+    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `k`. На самом деле он сохранён с версией 0, а "
+    "теперь у него версия 1: это ошибка.",
+)
+def takes_the_new_constant() -> dict[str, object]:
+    return {"y = h * k; k.add_(1)": [4.0, 6.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if `relu_()` broke its own derivative. It needs the result to see where it is positive, and the "
+    "result is what `h` now holds.",
+    ru="Похоже, вы считаете, что `relu_()` портит собственную производную. На самом деле ей нужен результат — где он "
+    "положителен, — а именно результат теперь и лежит в `h`.",
+)
+def one_relu_breaks() -> dict[str, object]:
+    return {"y = h.relu_()": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the second `relu_()` was taken for harmless, since it changes no number. The counter counts "
+    "edits, not differences, and the first one had saved its result.",
+    ru="Похоже, вы считаете, что второй `relu_()` безвреден: ведь числа те же. На самом деле счётчик считает изменения, "
+    "а не разницу, а первый вызов свой результат сохранил.",
+)
+def the_second_relu_is_harmless() -> dict[str, object]:
+    return {"y = h.relu_().relu_()": [1.0, 1.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if an edit through a view was expected to fail because others share the memory. Autograd follows "
+    "it: `h` gets a new node, and the gradient is exact.",
+    ru="Похоже, вы считаете, что изменение через представление запрещено, раз память общая. На самом деле autograd за "
+    "ним следит: `h` получает новый узел, и градиент точен.",
+)
+def views_may_not_be_edited() -> dict[str, object]:
+    return {"y = h; h[0].mul_(10)": "RuntimeError"}
+
+
+@predict_in_place.mistake(
+    en="It looks as if `h` did not notice the edit of its view. The numbers changed, and so did the derivative: 10 at "
+    "the edited place.",
+    ru="Похоже, вы считаете, что `h` не заметит изменения своего представления. На самом деле изменились и числа, и "
+    "производная: на этом месте 10.",
+)
+def the_base_does_not_notice() -> dict[str, object]:
+    return {"y = h; h[0].mul_(10)": [1.0, 1.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the parts of `unbind` were taken for ordinary views. A function that returns several views at "
+    "once does not let them be edited.",
+    ru="Похоже, вы считаете, что части, которые дал `unbind`, — обычные представления. На самом деле функция, "
+    "возвращающая сразу несколько представлений, не позволяет их менять.",
+)
+def unbind_is_a_view() -> dict[str, object]:
+    return {"y = h; h.unbind()[0].mul_(10)": [10.0, 1.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if a leaf that requires grad could be edited while operations are recorded. Then it would be a "
+    "result, and nobody would hold the leaf: torch refuses.",
+    ru="Похоже, вы считаете, что лист, который требует градиента, можно менять при включённой записи. Тогда он стал бы "
+    "результатом, а листа не осталось бы ни у кого: torch это запрещает.",
+)
+def leaves_may_be_edited() -> dict[str, object]:
+    return {"x.add_(1); y = x * 2": [2.0, 2.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if a detour through a view made the edit of a leaf legal. A view of a leaf is refused as the leaf "
+    "itself is.",
+    ru="Похоже, вы считаете, что через представление лист менять можно. На самом деле представление листа отвергают "
+    "так же, как сам лист.",
+)
+def views_of_leaves_may_be_edited() -> dict[str, object]:
+    return {"x[0].mul_(10); y = x * 2": [20.0, 2.0]}
+
+
+@predict_in_place.mistake(*predict_in_place.mistakes["views_of_leaves_may_be_edited"].says)
+def views_of_leaves_have_no_effect() -> dict[str, object]:
+    return {"x[0].mul_(10); y = x * 2": [2.0, 2.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the constant 7 let the gradient through. The old `y[0]` has no influence on the result any "
+    "more: 0.",
+    ru="Похоже, вы считаете, что константа 7 пропускает градиент. На самом деле прежний `y[0]` на результат больше не "
+    "влияет: там 0.",
+)
+def writing_keeps_the_gradient() -> dict[str, object]:
+    return {"y = h * 3; y[0] = 7": [3.0, 3.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if writing into a part of a result was expected to fail. Multiplication by a number saved nothing, "
+    "so the edit is recorded and the rest goes on.",
+    ru="Похоже, вы считаете, что писать в часть результата нельзя. На самом деле умножение на число ничего не "
+    "сохранило: изменение записано, остальное считается дальше.",
+)
+def writing_is_refused() -> dict[str, object]:
+    return {"y = h * 3; y[0] = 7": "RuntimeError"}
+
+
+# ------------------------------------------------------------------------------------------- core: freezing the start
+
+
+@exercise(
+    title=Text("Find the bug: layers that thaw by themselves", "Найдите ошибку: слои, которые не замёрзли"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "flags",
+            2,
+            en="The parameters of the first `k` layers do not require grad; every other flag, `training` included, is "
+            "as it was.",
+            ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние.",
+        ),
+        aspect(
+            "returned",
+            1,
+            en="What comes back is a list of the parameters that still learn, in the order of `model.parameters()`.",
+            ru="Возвращается список параметров, которые ещё обучаются, в порядке `model.parameters()`.",
+        ),
+        aspect(
+            "step",
+            1,
+            en="A training step of an optimizer that holds *all* parameters leaves the frozen ones where they were and "
+            "moves the others as before.",
+            ru="Шаг обучения оптимизатора, который держит *все* параметры, не сдвигает замороженные, а остальные "
+            "сдвигает как прежде.",
+        ),
+        aspect(
+            "saved",
+            1,
+            en="A forward pass keeps no activation of the frozen layers (bytes; outputs of 64 × 32 numbers of 4 "
+            "hidden layers, 2 of them frozen).",
+            ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя, их выходы по 64 × 32 "
+            "чисел, заморожены 2 слоя).",
+        ),
+    ],
+    hints=[
+        Text(
+            "After the call, print `requires_grad` of every parameter. Which object got the flag that the code sets?",
+            "После вызова напечатайте `requires_grad` каждого параметра. Какой объект получил флаг, который ставит код?",
+        ),
+        Text(
+            "A module is not a tensor: it has the method `requires_grad_`. And an optimizer moves whatever has "
+            "something in `.grad`, frozen or not.",
+            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
+            "что-то есть, заморожено оно или нет.",
+        ),
+        Text(
+            "For each of the first `k` layers, for each of its parameters: the flag, then `.grad = None`. Leave "
+            "`training` alone. Then collect what still requires grad.",
+            "Для каждого из первых `k` слоёв, для каждого его параметра: флаг, потом `.grad = None`. `training` не "
+            "трогать. Затем собрать то, что ещё требует градиента.",
+        ),
+    ],
+)
+def freeze(answer: Any, case: Case) -> dict[str, object]:
+    model = case.model
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    optimizer = SGD(model.parameters(), lr=0.1, weight_decay=0.1)
+    returned = answer.freeze(model, case.k)
+    with using_answer():
+        known = [names.get(id(p), NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
+        seen = {"flags": flags(model), "returned": known}
+        loss = model(uniform(torch.Generator().manual_seed(1), 4, model[0].in_features).to(model[0].weight.dtype))
+        if loss.requires_grad:
+            loss.square().mean().backward()
+        optimizer.step()
+        return seen | {"step": numbers_of(model), "saved": _saved_behind(answer.freeze)}
+
+
+_BATCH, _WIDTH = 64, 32
+NO_PARAMETER = "no parameter of the model"
+
+
+def _saved_behind(freezing: Callable[[Any, int], object]) -> AtMost:
+    """Bytes that a forward pass saves when 2 of 4 hidden layers are frozen.
+
+    Needed are the inputs of the two hidden layers that learn and of the last layer: 3 activations. Recording the frozen
+    layers as well keeps 4. The limit is 1.25 times 3.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
+    model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
+    x = torch.ones(_BATCH, _WIDTH, dtype=torch.float64)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    freezing(model, 4)
+    with saved_bytes(known=[x, *model.parameters()]) as saved:
+        out = model(x)
+        held = saved.now
+    del out
+    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held)
+
+
+@freeze.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
+    yield Case(model=redrawn(plain, rng, torch.float32), k=3)
+    block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
+    nested = redrawn(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
+    nested[1].eval()
+    nested[5].bias.requires_grad_(False)
+    nested[5].bias.grad = None
+    yield Case(model=nested, k=3)
+
+
+def learning(model: Module) -> list[Parameter]:
+    """The parameters of `model` that require grad."""
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+def frozen(layers: Module) -> None:
+    """What the solution does to the layers."""
+    for parameter in layers.parameters():
+        parameter.requires_grad_(False)
+        parameter.grad = None
+
+
+@freeze.mistake(
+    en="It looks as if the flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name "
+    "without effect; and `eval()` does not freeze, it is about dropout and batch norm.",
+    ru="Похоже, что флаг поставлен слоям. Модуль принимает любой атрибут, и `requires_grad` остаётся именем без "
+    "последствий; а `eval()` не замораживает, он касается dropout и нормализации по батчу.",
+)
+def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        layer.requires_grad = False  # type: ignore[assignment]
+        layer.eval()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, "
+    "on `p.data` or on `p.detach()` is not the parameter's.",
+    ru="Похоже, что ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг, поставленный "
+    "модулю, `p.data` или `p.detach()`, — не флаг параметра.",
+)
+def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
+    for parameter in model[:k].parameters():
+        parameter.detach().requires_grad = False
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the layers behind the first `k` were frozen. Those in front still learn, and backward has to "
+    "pass through all the rest to reach them.",
+    ru="Похоже, что заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу до них "
+    "нужно пройти через всё остальное.",
+)
+def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[k:])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
+    "input a gradient; parameters learn by their own flags.",
+    ru="Похоже, что заморожена вся модель, а требовать градиента попросили вход слоя `k`. Градиент получит этот вход; "
+    "параметры обучаются по своим собственным флагам.",
+)
+def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model)
+    model[k].register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if one layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Похоже, что заморожено на слой меньше. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+)
+def one_too_few(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[: k - 1])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if one layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Похоже, что заморожен лишний слой. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+)
+def one_too_many(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[: k + 1])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if `k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
+    ru="Похоже, что `k` отсчитано по параметрам, а не по слоям. У линейного слоя их два, у `Tanh` ни одного.",
+)
+def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
+    for parameter in list(model.parameters())[:k]:
+        parameter.requires_grad_(False)
+        parameter.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only the weights were frozen and the biases still learn.",
+    ru="Похоже, что заморожены только веса, а смещения всё ещё обучаются.",
+)
+def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
+    for name, parameter in model[:k].named_parameters():
+        if name.endswith("weight"):
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only layers with a `weight` of their own were frozen. A layer may be a block of layers: "
+    "`parameters()` reaches into it.",
+    ru="Похоже, что заморожены только слои с собственным `weight`. Слой может сам состоять из слоёв: `parameters()` "
+    "заглядывает и внутрь.",
+)
+def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        if isinstance(layer, Linear):
+            frozen(Sequential(layer))
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the flags of all other parameters were switched on. One of them was frozen before the call and "
+    "has to stay so.",
+    ru="Похоже, что у всех остальных параметров флаг включён. Один из них был заморожен ещё до вызова и должен таким "
+    "остаться.",
+)
+def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    model.requires_grad_(True)
+    frozen(model[:k])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the right parameters were frozen, and their layers put into evaluation mode as well. `training` "
+    "was to stay as it is.",
+    ru="Похоже, что заморожены верные параметры, но их слои ещё и переведены в режим оценки. `training` должен был "
+    "остаться прежним.",
+)
+def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k].eval())
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if all parameters came back, the frozen ones, too.",
+    ru="Похоже, что возвращены все параметры, включая замороженные.",
+)
+def returns_everything(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model.parameters())
+
+
+@freeze.mistake(
+    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen before.",
+    ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
+)
+def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model[k:].parameters())
+
+
+@freeze.mistake(
+    en="It looks as if the layers were frozen and nothing was returned.",
+    ru="Похоже, что слои заморожены, но ничего не возвращено.",
+)
+def returns_nothing(model: Sequential, k: int) -> None:
+    frozen(model[:k])
+
+
+@freeze.mistake(
+    en="It looks as if the old gradients stayed in the frozen parameters. An optimizer that holds them still moves "
+    "them by what is in `.grad`.",
+    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, который их держит, всё ещё "
+    "сдвигает их на то, что лежит в `.grad`.",
+)
+def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False)
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one whose "
+    "gradient is zero: weight decay and momentum still move it.",
+    ru="Похоже, что старые градиенты стали нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым "
+    "градиентом: затухание весов и накопленный импульс его всё равно сдвинут.",
+)
+def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False).zero_grad(set_to_none=False)
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the names of the parameters came back, or something else than the parameters themselves.",
+    ru="Похоже, что возвращены имена параметров или что-то другое, а не сами параметры.",
+)
+def returns_names(model: Sequential, k: int) -> list[str]:
+    frozen(model[:k])
+    return [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+
+
+@freeze.mistake(
+    en="It looks as if the gradients of the whole model were cleared. The layers that learn may be in the middle of "
+    "accumulating theirs.",
+    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз свои градиенты "
+    "накапливать.",
+)
+def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.zero_grad()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the data was asked to require grad. Then the frozen layers are recorded again, for the gradient "
+    "of the data, and keep their activations.",
+    ru="Похоже, что требовать градиента попросили данные. Тогда замороженные слои снова записываются, ради градиента "
+    "данных, и хранят свои активации.",
+)
+def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return learning(model)
+
+
+# --------------------------------------------------------------------------------------------------- core: evaluation
+
+
+@exercise(
+    title=Text("Predictions without a graph", "Предсказания без графа"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "predictions",
+            2,
+            en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
+            ru="Возвращается один тензор: предсказания для всех примеров по порядку, сделанные в режиме оценки.",
+        ),
+        aspect(
+            "kind",
+            1,
+            en="It is an ordinary constant: it does not require grad, and training may use it.",
+            ru="Это обычная константа: она не требует градиента, и её можно использовать при обучении.",
+        ),
+        aspect(
+            "afterwards",
+            1,
+            en="Afterwards the model is as it was (the mode of each module, flags, statistics), and recording is on or "
+            "off as before the call.",
+            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики), а запись включена или выключена "
+            "так же, как до него.",
+        ),
+        aspect(
+            "peak",
+            1,
+            en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
+            "layers, 3 batches).",
+            ru="Ни в какой момент, не считая предсказаний, не существует больше 4 активаций одного батча (байты; 4 "
+            "скрытых слоя, 3 батча).",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Three things are to be switched for a while. Which of them does `eval()` switch, and who switches them back?",
+            "На время нужно переключить разные вещи. Какую из них переключает `eval()` и кто вернёт её обратно?",
+        ),
+        Text(
+            "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
+            "module: remember it module by module.",
+            "`with torch.no_grad():` сам возвращает запись, как была. Режим — это атрибут `training` каждого модуля: "
+            "запомните его у каждого.",
+        ),
+        Text(
+            "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
+            "`no_grad`; put the modes back; `torch.cat`.",
+            "Запомнить `module.training` каждого модуля из `model.modules()`; `eval()`; собрать `model(x)` внутри "
+            "`no_grad`; вернуть режимы; `torch.cat`.",
+        ),
+    ],
+)
+def evaluate(answer: Any, case: Case) -> dict[str, object]:
+    predictions = answer.evaluate(case.model, case.batches)
+    recording = torch.is_grad_enabled()
+    with using_answer():
+        afterwards = state_of(case.model)
+    torch.set_grad_enabled(False)
+    answer.evaluate(case.model, case.batches)
+    still_off = not torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    marks: dict[str, object] | None = None
+    if isinstance(predictions, Tensor):
+        marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
+    budget, calls = _peak_of(answer.evaluate)
+    return {
+        "predictions": predictions,
+        "kind": marks,
+        "afterwards": afterwards | {"recording is on": recording, "recording stays off": still_off},
+        "peak": budget,
+        "calls": calls,
+    }
+
+
+def state_of(model: Module) -> dict[str, object]:
+    """All that an evaluation could change in `model`: flags, statistics, weights and their gradients."""
+    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    return flags(model) | statistics | numbers_of(model) | gradients_of(model)
+
+
+_SAMPLES, _HIDDEN = 128, 8
+
+
+def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
+    """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
+
+    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The predictions themselves
+    may exist twice, once in pieces. A copy of the model is small beside an activation.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
+    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
+    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
+    calls: list[str] = []
+
+    def note(_: Module, inputs: tuple[Any, ...]) -> None:
+        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
+
+    model.register_forward_pre_hook(note)
+    with live_bytes(known=[*batches, *model.parameters()]) as live:
+        evaluating(model, batches)
+    torch.set_grad_enabled(True)
+    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
+
+
+@evaluate.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    def model(dtype: torch.dtype = torch.float64) -> Any:
+        layers = Linear(3, 4), BatchNorm1d(4), Tanh(), Dropout(0.5), Linear(4, 2)
+        return redrawn(Sequential(*layers), rng, dtype)
+
+    def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+        return [signed(rng, size, 3).to(dtype) for size in sizes]
+
+    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
+    fine_tuned = model().eval()
+    fine_tuned[4].train()
+    fine_tuned[0].weight.requires_grad_(False)
+    yield Case(model=fine_tuned, batches=batches(2, 5))
+
+
+def modes_of(model: Module) -> list[tuple[Module, bool]]:
+    """Each module of `model` with its mode."""
+    return [(module, module.training) for module in model.modules()]
+
+
+def put_back(modes: list[tuple[Module, bool]]) -> None:
+    """The modes as they were."""
+    for module, training in modes:
+        module.training = training
+
+
+@evaluate.mistake(
+    en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
+    "and its activations were kept until its result was cut off.",
+    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но каждый батч записывался, и его активации "
+    "хранились, пока результат не отсоединили.",
+)
+def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches]).detach()
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if all batches went through the model as one. Then the activations of a layer are as large as all "
+    "batches together.",
+    ru="Похоже, что все батчи пропущены через модель как один. Тогда активации слоя занимают столько, сколько нужно "
+    "всем батчам вместе.",
+)
+def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions: Tensor = model(torch.cat(batches))
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if `eval()` was expected to switch recording off. The predictions still require grad: `eval()` is "
+    "about dropout and batch norm.",
+    ru="Похоже, вы считаете, что `eval()` выключает запись. На самом деле предсказания всё ещё требуют градиента: "
+    "`eval()` касается dropout и нормализации по батчу.",
+)
+def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
+    "moved its statistics: `no_grad()` does not change that.",
+    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал маску, нормализация брала сам батч и сдвигала "
+    "статистики: `no_grad()` этого не отменяет.",
+)
+def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="It looks as if the model was left in evaluation mode. The training that goes on has no dropout any more.",
+    ru="Похоже, что модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
+)
+def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    model.eval()
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into training "
+    "mode, also those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все модули, "
+    "и те, что были в режиме оценки.",
+)
+def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train()
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
+    "module inside, also the one that was in another mode.",
+    ru="Похоже, что запомнен режим всей модели и возвращён через `train(mode)`. Он ставит режим всем модулям внутри, "
+    "и тому, у которого режим был другим.",
+)
+def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    mode = model.training
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train(mode)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if `set_grad_enabled(False)` was called and never taken back. Everything after the call is not "
+    "recorded, in the whole program.",
+    ru="Похоже, что вызван `set_grad_enabled(False)` и не отменён. Всё, что выполняется после, не записывается — во "
+    "всей программе.",
+)
+def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    torch.set_grad_enabled(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
+    "finds it on.",
+    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри `no_grad()`, "
+    "обнаружит её включённой.",
+)
+def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaks_the_mode(model, batches)
+    torch.set_grad_enabled(True)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were made under `inference_mode()`. They are inference tensors, which training "
+    "may neither save nor edit.",
+    ru="Похоже, что предсказания получены внутри `inference_mode()`. Это тензоры вывода: при обучении их нельзя ни "
+    "сохранить, ни изменить.",
+)
+def infers(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.inference_mode():
+        predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the weights were told not to require grad, and stayed so. The model learns nothing afterwards.",
+    ru="Похоже, что весам запретили требовать градиента, и так и осталось. После этого модель ничему не учится.",
+)
+def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval().requires_grad_(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
+    ru="Похоже, что возвращён список, по тензору на батч. А нужен один тензор со всеми примерами.",
+)
+def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions = [model(x) for x in batches]
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if only the predictions of the last batch came back.",
+    ru="Похоже, что возвращены предсказания только для последнего батча.",
+)
+def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: list[Tensor] = returns_a_list(model, batches)
+    return predictions[-1]
+
+
+@evaluate.mistake(
+    en="It looks as if nothing was returned.",
+    ru="Похоже, что ничего не возвращено.",
+)
+def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
+    returns_a_list(model, batches)
+
+
+# ------------------------------------------------------------------------------------- core: a result edited in place
+
+
+@exercise(
+    title=Text("Find the bug: a recurrence written into one tensor", "Найдите ошибку: рекуррентность в одном тензоре"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "y",
+            1,
+            en="`y` holds the averages.",
+            ru="В `y` лежат средние.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Backward runs, and the gradients of `x` and of `a` are those of the whole recurrence.",
+            ru="Обратный проход выполняется, и градиенты `x` и `a` — это градиенты всей рекуррентности.",
+        ),
+        aspect(
+            "saved",
+            1,
+            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
+            ru="Граф хранит не больше 4 тензоров размера `x` (байты; для 32 строк по 64 числа).",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Which operation needs `y[t - 1]` later, and for whose gradient? What happens to its memory in between?",
+            "Какой операции позже понадобится `y[t - 1]` и ради чьего градиента? Что тем временем происходит с его "
+            "памятью?",
+        ),
+        Text(
+            "All rows of `y` share one memory and one version counter. Rows with memory of their own would not disturb "
+            "each other.",
+            "У всех строк `y` общая память и общий счётчик версий. Строки с собственной памятью друг другу не мешали бы.",
+        ),
+        Text(
+            "Keep the rows in a list; each new one is computed from the last one in the list. `torch.stack` at the end.",
+            "Держать строки в списке; каждая новая вычисляется из последней в списке. В конце `torch.stack`.",
+        ),
+    ],
+)
+def smooth(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.smooth(case.x, case.a)
+    seen: dict[str, object] = {"y": y}
+    with using_answer():
+        if isinstance(y, Tensor) and y.shape == case.x.shape:
+            direction = uniform(torch.Generator().manual_seed(2), *case.x.shape).to(case.x.dtype)
+            found: Sequence[Tensor | None] = (None, None)
+            try:
+                if y.requires_grad:
+                    found = torch.autograd.grad((y * direction).sum(), [case.x, case.a], materialize_grads=True)
+            except RuntimeError as error:
+                return seen | {"gradients": EDITED if EDITED in str(error) else str(error), "error": wording(error)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)), "saved": _saved_by(answer.smooth)}
+    return seen
+
+
+EDITED = "has been modified by an inplace operation"
+
+
+def wording(error: Exception) -> str:
+    """The text of an error without its numbers."""
+    return re.sub(r"\d+", "#", str(error))
+
+
+def _saved_by(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
+    """Bytes saved for 32 rows of 64 numbers. Needed is every row once; a copy of all rows at each step is 32 times x."""
+    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
+    a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    with saved_bytes(known=[x, a]) as saved:
+        y = smoothing(x, a)
+        held = saved.now
+    del y
+    return AtMost(limit=4 * x.numel() * 8, used=held)
+
+
+@smooth.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for shape, dtype in [((5, 3), torch.float64), ((4, 2), torch.float32), ((1, 4), torch.float64)]:
+        x = uniform(rng, *shape).to(dtype).requires_grad_()
+        a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
+        yield Case(x=x, a=a)
+
+
+def in_rows(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
+    """The recurrence with rows of their own; each step uses `seen(previous row)`."""
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a * seen(rows[-1]) + (1 - a) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A row is a "
+    "view: the same memory, the same version counter, and the next write moves it.",
+    ru="Похоже, что строки по-прежнему пишутся в один тензор, пусть и в копию `x` или в другой записи. Строка — это "
+    "представление: та же память, тот же счётчик версий, и следующая запись его сдвигает.",
+)
+def names_the_row(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        previous = y[t - 1]
+        y[t] = a * previous + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the previous row was detached. What `detach()` returns shares memory and version counter with "
+    "`y`: the error stays, and without it a part of the gradient would be gone.",
+    ru="Похоже, что прежняя строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
+    "ошибка остаётся, а без неё пропала бы часть градиента.",
+)
+def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1].detach() + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if `y` was made to require grad. Then it is a leaf, and nothing may be written into it.",
+    ru="Похоже, что `y` велели требовать градиента. Тогда это лист, и писать в него нельзя.",
+)
+def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x).requires_grad_()
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if rows are written into `y.data`. The counter does not see it and the error is gone; the graph does "
+    "not see it either, so those rows are constants.",
+    ru="Похоже, что строки пишутся в `y.data`. Счётчик этого не видит, и ошибки нет; но не видит этого и граф, поэтому "
+    "такие строки — константы.",
+)
+def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y.data[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
+    "next line writes into that copy.",
+    ru="Похоже, что `y` копируется перед записью. Сохранена тогда строка новой копии, и следующая же строка кода пишет "
+    "в эту копию.",
+)
+def copies_before(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y = y.clone()
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph keeps "
+    "a copy of the whole of `y` for every row.",
+    ru="Похоже, что на каждом шаге копируются все строки. Перезаписи тогда нет, но граф хранит по копии всего `y` на "
+    "каждую строку.",
+)
+def copies_everything(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y.clone()[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and so "
+    "is the part of the gradient that comes through earlier rows.",
+    ru="Похоже, что прежняя строка отсоединена от графа, через `detach()` или `.data`. Ошибки больше нет, но нет и той "
+    "части градиента, которая идёт через предыдущие строки.",
+)
+def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a, Tensor.detach)
+
+
+@smooth.mistake(
+    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back is a "
+    "constant.",
+    ru="Похоже, что строки записаны незаметно для autograd: внутри `no_grad()` или в `y.data`. Возвращается константа.",
+)
+def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
+    with torch.no_grad():
+        return in_rows(x, a)
+
+
+@smooth.mistake(
+    en="It looks as if `a` became a number on the way, as by `a.item()`. The error is gone because nobody needs the "
+    "previous row any more; and `a` does not learn.",
+    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что прежняя строка "
+    "больше никому не нужна; но и `a` не обучается.",
+)
+def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a.item())
+
+
+@smooth.mistake(
+    en="It looks as if the two weights were exchanged: `a` belongs to the previous average.",
+    ru="Похоже, что веса переставлены: `a` относится к предыдущему среднему.",
+)
+def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, 1 - a)
+
+
+@smooth.mistake(
+    en="It looks as if the average began at zero. The first row is that of `x`.",
+    ru="Похоже, что среднее начинается с нуля. Первая строка — это первая строка `x`.",
+)
+def begins_at_zero(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
+
+
+@smooth.mistake(
+    en="It looks as if each row was mixed with the row of `x` before it, not with the average before it.",
+    ru="Похоже, что каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
+)
+def mixes_the_data(x: Tensor, a: Tensor) -> Tensor:
+    return torch.cat([x[:1], a * x[:-1] + (1 - a) * x[1:]])
+
+
+@smooth.mistake(
+    en="It looks as if only the last average came back.",
+    ru="Похоже, что возвращено только последнее среднее.",
+)
+def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a)[-1]
+
+
+@smooth.mistake(
+    en="It looks as if the list of the rows came back. One tensor with the shape of `x` was asked for.",
+    ru="Похоже, что возвращён список строк. А нужен один тензор той же формы, что и `x`.",
+)
+def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
+    return list(in_rows(x, a))
+
+
+@smooth.mistake(
+    en="It looks as if the averages were computed and not returned.",
+    ru="Похоже, что средние вычислены, но не возвращены.",
+)
+def smooths_in_vain(x: Tensor, a: Tensor) -> None:
+    in_rows(x, a)
+
+
+# --------------------------------------------------------------------------- core: weights that move before backward
+
+
+@exercise(
+    title=Text("Find the bug: a step too early", "Найдите ошибку: слишком ранний шаг"),
+    kind="find the bug",
+    core=True,
+    difficulty=3,
+    minutes=14,
+    aspects=[
+        aspect(
+            "D",
+            2,
+            en="The weights of `D` make the step of `d_loss`, with its gradient at the weights from before the call.",
+            ru="Веса `D` делают шаг по `d_loss`: её градиент взят при весах, какими они были до вызова.",
+        ),
+        aspect(
+            "G",
+            2,
+            en="The weights of `G` make the step of `g_loss`, with its gradient at the weights from before the call.",
+            ru="Веса `G` делают шаг по `g_loss`: её градиент взят при весах, какими они были до вызова.",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Which weights does the backward pass of `g_loss` go through, and which line has changed them by then?",
+            "Через какие веса идёт обратный проход `g_loss` и какая строка к этому времени их изменила?",
+        ),
+        Text(
+            "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare them "
+            "with what a single loss leaves.",
+            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните с тем, "
+            "что оставляет одна из них.",
+        ),
+        Text(
+            "`backward(inputs=...)` or `torch.autograd.grad` fills only the weights it is given. Two gradients first, "
+            "two steps afterwards.",
+            "`backward(inputs=...)` и `torch.autograd.grad` дают градиенты только тех весов, которые им названы. "
+            "Сначала два градиента, потом два шага.",
+        ),
+    ],
+)
+def gan_step(answer: Any, case: Case) -> dict[str, object]:
+    steps = []
+    case.opt_G.register_step_post_hook(lambda *_: steps.append("G"))
+    answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
+    with using_answer():
+        return {
+            "D": numbers_of(case.D),
+            "G": numbers_of(case.G),
+            "steps of G": len(steps),
+            "gradients of G": {name: size_of(gradient) for name, gradient in gradients_of(case.G).items()},
+        }
+
+
+def size_of(gradient: Tensor | None) -> str:
+    """Whether there is a gradient, and whether it is one to speak of."""
+    if gradient is None:
+        return "none"
+    return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
+
+
+@gan_step.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for dtype, optimizer in [(torch.float32, SGD), (torch.float64, Adam)]:
+        G = redrawn(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
+        D = redrawn(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
+        yield Case(
+            G=G,
+            D=D,
+            opt_G=optimizer(G.parameters(), lr=0.3),
+            opt_D=optimizer(D.parameters(), lr=0.2),
+            real=signed(rng, 4, 3).to(dtype),
+            ideas=signed(rng, 6, 2).to(dtype),
+        )
+
+
+def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, Tensor]:
+    """The two losses of the game, with one graph."""
+    score_real, score_fake = D(real), D(G(ideas))
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    return d_loss, (1 - score_fake).log().mean()
+
+
+@gan_step.mistake(
+    en="It looks as if the first step still comes before the second backward pass. `retain_graph` keeps what the graph "
+    "saved, but the weights of `D` themselves are saved there, and the step edits them.",
+    ru="Похоже, что первый шаг по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
+    "сохранены в нём сами веса `D`, а шаг их меняет.",
+)
+def steps_too_early(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_D.step()
+    g_loss.backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the first backward pass freed the graph that the second one needs, as both go through the same "
+    "call of `D`.",
+    ru="Похоже, что первый обратный проход освободил граф, который нужен второму: оба идут через один и тот же вызов `D`.",
+)
+def frees_the_graph(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the steps come after both backward passes, and `g_loss` has added its gradient to the weights of "
+    "`D`. The two losses have opposite signs on the fakes: `D` learns from the real samples alone.",
+    ru="Похоже, что шаги стоят после обоих обратных проходов и `g_loss` прибавила свой градиент к весам `D`. Для "
+    "подделок знаки потерь противоположны: `D` учится только на настоящих примерах.",
+)
+def pollutes_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. They "
+    "cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
+    ru="Похоже, что градиенты обнулены один раз, в начале, и обе функции потерь сложились во всех весах. На подделках "
+    "они взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
+)
+def mixes_both(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (d_loss + g_loss).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in `.grad` "
+    "was not cleared before `g_loss` came. On the fakes the two cancel.",
+    ru="Похоже, что с `D` всё верно, а `G` стоит на месте: `d_loss` тоже прошла через `G`, и то, что она оставила в "
+    "`.grad`, не обнулили перед `g_loss`. На подделках они взаимно уничтожаются.",
+)
+def pollutes_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the step of `D` was made first and the fakes were judged again by the new `D`. Many programs do "
+    "so, but here both gradients belong to the weights from before the call.",
+    ru="Похоже, что сначала сделан шаг `D`, а подделки потом оценены новым `D`. Так делают многие программы, но здесь оба "
+    "градиента берутся при весах, какими они были до вызова.",
+)
+def judges_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` made its step first and `D` judged the fakes of the new `G`. Both gradients belong to the "
+    "weights from before the call.",
+    ru="Похоже, что сначала сделан шаг `G`, а `D` оценил подделки нового `G`. Оба градиента берутся при весах, какими они "
+    "были до вызова.",
+)
+def paints_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
+    opt_G.step()
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the fakes were cut off from `G` for both losses. `d_loss` does not need `G`, but `g_loss` has no "
+    "way to it any more: `G` gets no gradient.",
+    ru="Похоже, что подделки отсоединены от `G` для обеих функций потерь. `d_loss` обходится без `G`, но и у `g_loss` "
+    "больше нет к нему пути: `G` не получает градиента.",
+)
+def cuts_off_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_G.zero_grad()
+    fake = G(ideas).detach()
+    opt_D.zero_grad()
+    losses(Sequential(), D, real, fake)[0].backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the step of `D` was hidden from the version counter, as by `.data` or by restoring it. The "
+    "backward pass of `g_loss` went on with the new weights of `D`: a gradient of no loss.",
+    ru="Похоже, что шаг `D` скрыт от счётчика версий, например через `.data`. Обратный проход `g_loss` взял новые веса "
+    "`D`: это градиент функции потерь, которой не было.",
+)
+def hides_the_step(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    with torch.autograd._unsafe_preserve_version_counter(tuple(D.parameters())):  # type: ignore[attr-defined]
+        opt_D.step()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if old gradients were not cleared: what lay in `.grad` before the call has become part of the step.",
+    ru="Похоже, что старые градиенты не обнулены: то, что лежало в `.grad` до вызова, вошло в шаг.",
+)
+def clears_nothing(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` climbed: its loss has the wrong sign.",
+    ru="Похоже, что `G` движется в сторону роста: у его функции потерь неверный знак.",
+)
+def climbs(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    (-g_loss).backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if only `D` made its step.",
+    ru="Похоже, что шаг сделал только `D`.",
+)
+def forgets_G(*game: Any) -> None:
+    G, D, _, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+
+
+# --------------------------------------------------------------------------- extra: features made in inference mode
+
+
+@exercise(
+    title=Text("Find the bug: features that may not be used", "Найдите ошибку: признаки, которые нельзя использовать"),
+    kind="find the bug",
+    difficulty=1,
+    minutes=6,
+    aspects=[
+        aspect(
+            "head",
+            2,
+            en="The gradient of the loss has been added to the `.grad` of every parameter of `head`.",
+            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`.",
+        ),
+        aspect(
+            "body",
+            1,
+            en="`body` is as it was: its flags, its modes and what its parameters have in `.grad`.",
+            ru="`body` прежний: флаги, режимы и то, что лежит в `.grad` его параметров.",
+        ),
+        aspect(
+            "recorded",
+            1,
+            en="The forward pass of `body` is not recorded.",
+            ru="Прямой проход `body` не записывается.",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "What does the first layer of `head` save for the gradient of its weight?",
+            "Что сохраняет первый слой `head` ради градиента своего веса?",
+        ),
+        Text(
+            "Features for training have to be ordinary constants. Which mode makes them?",
+            "Признаки для обучения должны быть обычными константами. Какой режим такие создаёт?",
+        ),
+        Text(
+            "The same block with another mode; everything after it stays outside.",
+            "Тот же блок с другим режимом; всё, что после него, остаётся снаружи.",
+        ),
+    ],
+)
+def head_gradients(answer: Any, case: Case) -> dict[str, object]:
+    recorded: list[bool] = []
+    hook = case.body.register_forward_hook(lambda _, __, out: recorded.append(out.requires_grad))
+    answer.head_gradients(case.body, case.head, case.x, case.y)
+    hook.remove()
+    with using_answer():
+        return {
+            "head": gradients_of(case.head),
+            "body": gradients_of(case.body) | flags(case.body),
+            "recorded": {"body(x).requires_grad": any(recorded)},
+        }
+
+
+@head_gradients.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    for dtype in (torch.float64, torch.float32):
+        yield Case(
+            body=redrawn(Sequential(Linear(3, 4), Tanh()), rng, dtype),
+            head=redrawn(Linear(4, 2), rng, dtype),
+            x=signed(rng, 5, 3).to(dtype),
+            y=signed(rng, 5, 2).to(dtype),
+        )
+
+
+def mean_square(out: Tensor, y: Tensor) -> Tensor:
+    """The loss of the exercise."""
+    return (out - y).square().mean()
+
+
+@head_gradients.mistake(
+    en="It looks as if inference tensors still reach `head`. A change of flag or a `detach()` does not unmark them: an "
+    "operation that saves them is refused.",
+    ru="Похоже, что до `head` по-прежнему доходят тензоры вывода. Ни флаг, ни `detach()` эту пометку не снимают: "
+    "операция, которая их сохраняет, отвергается.",
+)
+def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.inference_mode():
+        features = body(x)
+    mean_square(head(features.detach()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not learn "
+    "need no gradient.",
+    ru="Похоже, что признакам велели требовать градиента. Тензору вывода это запрещено; да и признакам, которые не "
+    "обучаются, градиент не нужен.",
+)
+def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.inference_mode():
+        features = body(x)
+    mean_square(head(features.requires_grad_()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the squared errors were summed; the loss is their mean.",
+    ru="Похоже, что квадраты разностей сложены; а функция потерь — их среднее.",
+)
+def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).square().sum().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the whole forward pass, that of `head` included, runs without recording. The loss has no history, "
+    "and backward has no graph to walk.",
+    ru="Похоже, что без записи идёт весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному "
+    "проходу идти не по чему.",
+)
+def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        loss = mean_square(head(body(x)), y)
+    loss.backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the loss, having no history, was told to require grad. The error is gone; the loss is a leaf now, "
+    "and no parameter gets anything.",
+    ru="Похоже, что функции потерь без истории велели требовать градиента. Ошибки больше нет; но теперь это лист, и "
+    "параметры не получают ничего.",
+)
+def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        loss = mean_square(head(body(x)), y)
+    loss.requires_grad_().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was recorded and its features cut off afterwards. The gradients are right; the graph of "
+    "the body was built for nothing.",
+    ru="Похоже, что тело записано, а признаки отсоединены потом. Градиенты верны, но граф тела построен зря.",
+)
+def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    mean_square(head(body(x).detach()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body takes part in the backward pass: its parameters got gradients as well.",
+    ru="Похоже, что тело участвует в обратном проходе: его параметры тоже получили градиенты.",
+)
+def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    mean_square(head(body(x)), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was frozen for the purpose and stayed so. Its flags were to be as before.",
+    ru="Похоже, что тело ради этого заморожено и таким осталось. А флаги должны были остаться прежними.",
+)
+def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.requires_grad_(False)
+    mean_square(head(body(x)), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the old gradients of `head` were cleared. The new one was to be added to them.",
+    ru="Похоже, что старые градиенты `head` обнулены. Новый нужно было к ним прибавить.",
+)
+def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    head.zero_grad()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()
+
+
+# ------------------------------------------------------------------- extra: an edit that looks forbidden, and is right
+
+
+@exercise(
+    title=Text("An edit of shared memory that is right", "Законное изменение общей памяти"),
+    kind="write the counter-example",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "shared",
+            1,
+            en="A pair of results comes back: different tensors on one memory, not that of `x`, both with a history.",
+            ru="Возвращается пара результатов: разные тензоры с общей памятью, отличной от памяти `x`, оба с историей.",
+        ),
+        aspect(
+            "edited",
+            1,
+            en="That memory was edited in place, and autograd counted the edit.",
+            ru="Эта память изменена на месте, и autograd это изменение посчитал.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Backward runs from either of them, and the gradient of `x` agrees with finite differences.",
+            ru="Обратный проход из каждого из них выполняется, и градиент `x` совпадает с конечными разностями.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which operations give a second tensor on the same memory, and which of them return just one?",
+            "Какие операции дают второй тензор с той же памятью и какие из них возвращают только один?",
+        ),
+        Text(
+            "Begin with a result that nobody saved, such as `x * 2`. Take a view of it before you edit.",
+            "Начните с результата, который никто не сохранил, например `x * 2`. Возьмите его представление до изменения.",
+        ),
+        Text(
+            "`h = ...`, `view = ...`, one in-place operation on one of the two, `return h, view`.",
+            "`h = ...`, `view = ...`, одна операция на месте с одним из двух, `return h, view`.",
+        ),
+    ],
+)
+def shared_edit(answer: Any, case: Case) -> dict[str, object]:
+    pair = answer.shared_edit(case.x)
+    with using_answer():
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(t, Tensor) for t in pair)):
+            return {"shared": kind_of(pair), "edited": None, "gradients": None}
+        first, second = pair
+        memory = [tensor.untyped_storage().data_ptr() for tensor in (first, second, case.x)]
+        shared = {
+            "two different tensors": first is not second,
+            "one memory": memory[0] == memory[1],
+            "memory of their own": memory[0] != memory[2],
+            "both have a history": first.grad_fn is not None and second.grad_fn is not None,
+        }
+        gradients = None
+        if all(shared.values()):
+            gradients = {name: agrees(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))}
+        return {"shared": shared, "edited": {"h._version > 0": first._version > 0}, "gradients": gradients}
+
+
+def kind_of(value: object) -> object:
+    """A word for any tensor; whatever else came back stands for itself."""
+    return "a tensor" if isinstance(value, Tensor) else value
+
+
+def agrees(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
+    """Does the gradient of one of the two results agree with central differences along a random direction?"""
+    rng = torch.Generator().manual_seed(3)
+    out = function(x)[index]
+    v, along = signed(rng, *out.shape), signed(rng, *x.shape)
+    try:
+        (gradient,) = torch.autograd.grad((out * v).sum(), x, materialize_grads=True)
+    except RuntimeError as error:
+        return EDITED if EDITED in str(error) else str(error)
+    with torch.no_grad():
+        ends = [x + step * along for step in (1e-6, -1e-6)]
+    high, low = (function(end.requires_grad_())[index] for end in ends)
+    slope = ((high - low) * v).sum() / 2e-6
+    exact = (gradient * along).sum()
+    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs()))
+
+
+@shared_edit.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=leaf(rng, 2, 3))
+    yield Case(x=leaf(rng, 4, 2))
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor is a copy: the two do not share memory.",
+    ru="Похоже, что второй тензор — копия: общей памяти у них нет.",
+)
+def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h.mul_(3), h.clone()
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor was detached. It shares the memory and has no history, so no gradient comes "
+    "through it.",
+    ru="Похоже, что второй тензор отсоединён от графа. Память у него общая, а истории нет, и градиент через него не идёт.",
+)
+def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h.detach()
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if one tensor came back twice. An in-place operation returns the very tensor that it edited.",
+    ru="Похоже, что дважды возвращён один и тот же тензор. Операция на месте возвращает тот самый тензор, который "
+    "изменила.",
+)
+def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h, h.mul_(3)
+
+
+@shared_edit.mistake(
+    en="It looks as if a leaf, or a view of one, was edited. That is refused whoever shares the memory.",
+    ru="Похоже, что изменён лист или его представление. Это запрещено, с кем бы ни была общей память.",
+)
+def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    x.mul_(3)
+    return x, x[0]
+
+
+@shared_edit.mistake(
+    en="It looks as if a part from `unbind`, `split` or `chunk` was edited: one of several views that one call returned. "
+    "Those may not be edited.",
+    ru="Похоже, что изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений одного "
+    "вызова. Их менять нельзя.",
+)
+def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.unbind()[0]
+    part.mul_(3)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="It looks as if nothing was edited in place: the version counter stands at 0.",
+    ru="Похоже, что на месте ничего не изменено: счётчик версий стоит на 0.",
+)
+def edits_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h, h[0]
+
+
+@shared_edit.mistake(
+    en="It looks as if the edit destroyed a tensor that an earlier operation had saved for backward.",
+    ru="Похоже, что изменение испортило тензор, который более ранняя операция сохранила для обратного прохода.",
+)
+def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x.exp()
+    other = h[0]
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the edit was made under `no_grad()`. The numbers changed, the graph does not know it, and the "
+    "gradient is that of the numbers before.",
+    ru="Похоже, что изменение сделано внутри `no_grad()`. Числа изменились, граф об этом не знает, и градиент остался "
+    "градиентом прежних чисел.",
+)
+def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    with torch.no_grad():
+        h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if one tensor came back. A pair was asked for, so that both can be looked at.",
+    ru="Похоже, что возвращён один тензор. А нужна пара, чтобы можно было посмотреть на оба.",
+)
+def returns_one(x: Tensor) -> Tensor:
+    return (x * 2).mul_(3)

@@ -1,0 +1,1151 @@
+# %% [markdown] tags=["en"] reading=20
+# # Grad modes and in-place edits
+#
+# A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the last line.
+#
+# This lesson is about what may be left out of the graph, and what may be changed under it.
+#
+# After it you can:
+#
+# * tell `no_grad`, `inference_mode`, `enable_grad`, `eval` and `detach` apart by what they let happen;
+# * freeze the part of a model whose freezing saves memory;
+# * say before you run it which in-place edit breaks the backward pass and which does not;
+# * find the weights that were changed between forward and backward.
+#
+# You need lesson 01: leaves, `no_grad()`, `.data` and the version counter.
+# %% [markdown] tags=["ru"] of="1d4de6a0"
+# # Режимы записи и изменения на месте
+#
+# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` — «другой способ добиться того же результата», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны. Расход памяти — нет: каждая активация хранилась до последней строки.
+#
+# Этот урок о том, что можно не записывать в граф и что можно изменить, пока он жив.
+#
+# После урока вы сможете:
+#
+# * различать `no_grad`, `inference_mode`, `enable_grad`, `eval` и `detach` по тому, что они разрешают;
+# * замораживать ту часть модели, заморозка которой экономит память;
+# * до запуска сказать, какое изменение на месте сломает обратный проход, а какое нет;
+# * найти веса, которые изменили между прямым и обратным проходом.
+#
+# Понадобится урок 01: листья, `no_grad()`, `.data` и счётчик версий.
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("grad_modes_and_in_place", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("grad_modes_and_in_place", language="ru")
+# %%
+import torch
+from torch.nn import Dropout, Linear, ReLU, Sequential
+
+from autograder.measure import live_bytes, saved_bytes
+
+# %% [markdown] tags=["en"]
+# ## The same flag at another price
+#
+# Two layers, 64 samples of 256 numbers. Three ways to a result that does not require grad; `live_bytes` takes the peak, the most bytes of new tensors that are alive at one moment. One layer's output is 65 536 bytes.
+# %% [markdown] tags=["ru"] of="50c89978"
+# ## Тот же флаг, другая цена
+#
+# Два слоя, 64 примера по 256 чисел. Три способа получить результат, который не требует градиента; `live_bytes` измеряет пик — сколько байтов новых тензоров живо в худший момент. Выход одного слоя занимает 65 536 байт.
+# %%
+x = torch.ones(64, 256)
+weights = [torch.ones(256, 256, requires_grad=True) for _ in range(2)]
+
+
+def forward():
+    h = x
+    for w in weights:
+        h = h @ w
+        h = torch.relu(h)
+    return h
+
+
+def detached():
+    return forward().detach()
+
+
+def without_recording():
+    with torch.no_grad():
+        return forward()
+
+
+def for_inference():
+    with torch.inference_mode():
+        return forward()
+
+
+def peak_bytes(function):
+    with live_bytes(known=[x, *weights]) as live:
+        function()
+    return live.peak
+
+
+for function in (detached, without_recording, for_inference):
+    print(f"{function.__name__:18} requires_grad={function().requires_grad!s:6} peak {peak_bytes(function):7,} bytes")
+# %% tags=["fact"]
+assert not any(function().requires_grad for function in (detached, without_recording, for_inference))
+assert [peak_bytes(f) for f in (detached, without_recording, for_inference)] == [196_608, 131_072, 131_072]
+assert forward().untyped_storage().nbytes() == 65_536
+with saved_bytes(known=[x, *weights]) as saved:
+    detached()
+assert saved.saves > 0
+with torch.no_grad(), saved_bytes(known=[x, *weights]) as saved:
+    forward()
+assert saved.saves == 0
+# %% [markdown] tags=["en"]
+# Three outputs against two: with `detach()` the graph of the whole forward pass is built first, and dropped afterwards. Without recording, a layer needs its input and its output, and no more. With two layers the difference is one output; with twenty it is nineteen.
+#
+# So the two are not “ways to the same result”. `detach()` cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained.
+# %% [markdown] tags=["ru"] of="e6cdf3f7"
+# Три выхода против двух: при `detach()` граф всего прямого прохода сначала строится, а потом выбрасывается. Без записи слою нужны его вход и его выход, и больше ничего. При двух слоях разница — один выход, при двадцати — девятнадцать.
+#
+# Так что это не «способы добиться того же результата». `detach()` отсоединяет один тензор. `no_grad()` говорит, что внутри блока вообще ничего не записывается. `detach()` нужен там, где граф требуется с одной стороны: например, для целевых значений, вычисленных сетью, которая обучается.
+# %% tags=["fact"]
+deep = [torch.ones(256, 256, requires_grad=True) for _ in range(20)]
+
+
+def chain():
+    h = x
+    for w in deep:
+        h = h @ w
+        h = torch.relu(h)
+    return h
+
+
+with live_bytes(known=[x, *deep]) as live:
+    chain().detach()
+tracked = live.peak
+with live_bytes(known=[x, *deep]) as live, torch.no_grad():
+    chain()
+assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
+
+
+# %% [markdown] tags=["en"]
+# ## Four switches
+#
+# | switch | what it is about |
+# |---|---|
+# | `torch.no_grad()` | new operations inside the block are not recorded |
+# | `torch.enable_grad()` | inside the block they are, also within `no_grad()` |
+# | `torch.inference_mode()` | not recorded, and what is made inside is marked: an *inference tensor*, without a version counter |
+# | `model.eval()` | layers such as dropout and batch norm behave differently; nothing about recording |
+#
+# The first three are context managers (used with `with`) and decorators. `torch.set_grad_enabled(False)` does what `no_grad()` does, and as a bare call it stays in force until somebody takes it back.
+#
+# What follows from that? Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="76669046"
+# ## Четыре переключателя
+#
+# | переключатель | чего он касается |
+# |---|---|
+# | `torch.no_grad()` | новые операции внутри блока не записываются |
+# | `torch.enable_grad()` | внутри блока записываются, даже если он внутри `no_grad()` |
+# | `torch.inference_mode()` | не записываются, и всё, что внутри создано, помечается: это *тензор вывода*, без счётчика версий |
+# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; записи это не касается |
+#
+# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, а вызванный отдельной строкой действует, пока его не отменят.
+#
+# Что из этого следует? Прочтите функцию, но пока не вызывайте её.
+# %%
+def attempt(action):
+    """ "accepted", or the name of the error that `action()` raises."""
+    try:
+        action()
+        return "accepted"
+    except Exception as error:
+        return type(error).__name__
+
+
+def mode_table():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    net = Sequential(Linear(2, 1), Dropout(0.5))
+    h = w * 3
+    loss = (w * 4).sum()
+    table = {}
+
+    torch.no_grad()
+    table["w * 2 after a line torch.no_grad()"] = (w * 2).requires_grad
+
+    with torch.no_grad():
+        table["h under no_grad"] = h.requires_grad
+        made = torch.ones(2, requires_grad=True)
+        table["torch.ones(2, requires_grad=True) under no_grad"] = made.requires_grad
+        table["loss.backward() under no_grad"] = attempt(loss.backward)
+        with torch.enable_grad():
+            table["w * 2, enable_grad in no_grad"] = (w * 2).requires_grad
+
+    with torch.inference_mode():
+        f = w * 2
+        with torch.enable_grad():
+            table["w * 2, enable_grad in inference_mode"] = (w * 2).requires_grad
+
+    net.eval()
+    table["net(x) after net.eval()"] = net(torch.ones(2)).requires_grad
+
+    table["f + w"] = attempt(lambda: f + w)
+    table["f * w"] = attempt(lambda: f * w)
+    table["f.add_(1)"] = attempt(lambda: f.add_(1))
+    table["f.clone() * w"] = attempt(lambda: f.clone() * w)
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_modes`: what the modes let happen
+# *predict · ●○○ · 10 minutes · 1 point*
+#
+# Put what `mode_table()` returns in place of each `...`: `True` or `False` where a flag is asked for, `"accepted"` or `"RuntimeError"` where something is tried. A hint for the last lines: a product saves a factor when the other one requires grad, a sum saves nothing.
+# %% [markdown] tags=["ru"] of="67f57b3e"
+# ### Упражнение `predict_modes`: что разрешает каждый режим
+# *предсказать · ●○○ · 10 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где спрашивают о флаге, `"accepted"` или `"RuntimeError"` там, где что-то пробуют. К последним строкам: произведение сохраняет множитель, если другой множитель требует градиента, а сумма не сохраняет ничего.
+# %% answer="predict_modes"
+predict_modes = {
+    "w * 2 after a line torch.no_grad()": True,
+    "h under no_grad": True,
+    "torch.ones(2, requires_grad=True) under no_grad": True,
+    "loss.backward() under no_grad": "accepted",
+    "w * 2, enable_grad in no_grad": True,
+    "w * 2, enable_grad in inference_mode": False,
+    "net(x) after net.eval()": True,
+    "f + w": "accepted",
+    "f * w": "RuntimeError",
+    "f.add_(1)": "RuntimeError",
+    "f.clone() * w": "accepted",
+}
+# %% given="predict_modes"
+predict_modes = {
+    "w * 2 after a line torch.no_grad()": ...,
+    "h under no_grad": ...,
+    "torch.ones(2, requires_grad=True) under no_grad": ...,
+    "loss.backward() under no_grad": ...,
+    "w * 2, enable_grad in no_grad": ...,
+    "w * 2, enable_grad in inference_mode": ...,
+    "net(x) after net.eval()": ...,
+    "f + w": ...,
+    "f * w": ...,
+    "f.add_(1)": ...,
+    "f.clone() * w": ...,
+}
+# %% check="predict_modes"
+from autograder import check
+
+check("predict_modes")
+# %% tags=["fact"]
+assert predict_modes == mode_table()
+# %% [markdown] tags=["en"]
+# Now call `mode_table()`.
+# %% [markdown] tags=["ru"] of="c2685978"
+# А теперь вызовите `mode_table()`.
+# %%
+mode_table()
+# %% [markdown] tags=["en"]
+# A mode is about the moment in which an operation runs. Results from before keep their history, a backward pass walks the graph that is there, and a factory function sets the flag it is asked for. `torch.no_grad()` on a line of its own makes an object and drops it.
+#
+# `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside inference mode whatever grad mode says. Inference tensors pay for being cheaper later: training may not save them and may not edit them. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
+# %% [markdown] tags=["ru"] of="f627d157"
+# Режим относится к тому моменту, когда выполняется операция. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит флаг, о котором её попросили. `torch.no_grad()` отдельной строкой создаёт объект и тут же его теряет.
+#
+# `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он переключает режим градиентов, а внутри режима вывода ничего не записывается при любом режиме градиентов. За дешевизну тензоры вывода расплачиваются потом: при обучении их нельзя ни сохранить, ни изменить. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. `inference_mode` — для результатов, которые никогда не вернутся в обучение.
+# %% tags=["fact"]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.inference_mode():
+    f = w * 2
+    with torch.enable_grad():
+        assert torch.is_grad_enabled() and not (w * 2).requires_grad
+
+
+def said(action):
+    try:
+        action()
+        return ""
+    except Exception as error:
+        return str(error)
+
+
+assert said(lambda: f * w).startswith("Inference tensors cannot be saved for backward.")
+assert said(lambda: f.add_(1)).startswith("Inplace update to inference tensor outside InferenceMode is not allowed")
+assert "Inference tensors do not track version counter" in said(lambda: f._version)
+assert f.is_inference() and not f.clone().is_inference() and f.detach().is_inference()
+assert "cannot be saved" in said(lambda: f.detach() * w)
+
+
+@torch.no_grad()
+def decorated():
+    return w * 2
+
+
+assert not decorated().requires_grad
+torch.set_grad_enabled(False)
+assert not torch.is_grad_enabled() and not (w * 2).requires_grad
+torch.set_grad_enabled(True)
+assert (w * 2).requires_grad
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `evaluate`: predictions without a graph
+# *design · ●●○ · 12 minutes · 5 points*
+#
+# Write `evaluate(model, batches)`. `batches` is a list, not empty, of inputs; the batches may have different sizes. Return one tensor: `model`'s predictions for all samples, in order, joined along the first dimension. All layers work in evaluation mode.
+#
+# * The result is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor.
+# * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients and statistics are the same; recording is on if it was on, and off if it was off.
+# * Besides the predictions, never more than 4 activations (outputs of a layer) of a single batch are alive. Not all batches at once, and no graph.
+# %% [markdown] tags=["ru"] of="e9ae2305"
+# ### Упражнение `evaluate`: предсказания без графа
+# *спроектировать · ●●○ · 12 минут · 5 баллов*
+#
+# Напишите `evaluate(model, batches)`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров, по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
+#
+# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не тензор вывода.
+# * После вызова всё как прежде. Каждый модуль в том режиме, в каком был, а режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты и статистики те же; запись включена, если была включена, и выключена, если была выключена.
+# * Не считая предсказаний, никогда не живо больше 4 активаций (выходов слоя) одного батча. Ни всех батчей сразу, ни графа.
+# %% answer="evaluate"
+def evaluate(model, batches):
+    """The predictions of `model` for all samples of `batches`, made in evaluation mode and without a graph."""
+    ### BEGIN SOLUTION
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches])
+    for module, training in modes:
+        module.training = training
+    return predictions
+    ### END SOLUTION
+
+
+# %% alternative="evaluate"
+@torch.no_grad()
+def evaluate(model, batches):
+    switched = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        return torch.cat([model(x) for x in batches])
+    finally:
+        for module in switched:
+            module.training = True
+
+
+# %% alternative="evaluate"
+def evaluate(model, batches):
+    import copy
+
+    twin = copy.deepcopy(model).eval()
+    with torch.inference_mode():
+        results = [twin(x) for x in batches]
+    return torch.cat([result.clone() for result in results])
+
+
+# %% alternative="evaluate"
+def evaluate(model, batches):
+    before = torch.is_grad_enabled()
+    modes = {name: module.training for name, module in model.named_modules()}
+    torch.set_grad_enabled(False)
+    model.train(False)
+    result = None
+    for x in batches:
+        part = model(x)
+        result = part if result is None else torch.cat([result, part])
+    for name, module in model.named_modules():
+        module.training = modes[name]
+    torch.set_grad_enabled(before)
+    return result
+
+
+# %% check="evaluate"
+from autograder import check
+
+check("evaluate")
+
+
+# %% [markdown] tags=["en"]
+# ## Freezing: which end?
+#
+# To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. Notes from long ago say: “freeze the encoder”, the first layers. Would the last layers do as well?
+#
+# Four blocks of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
+# %% [markdown] tags=["ru"] of="e4d9f6c0"
+# ## Заморозка: с какого конца?
+#
+# Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не трогает. Одной из причин называют память. В старых заметках сказано: «заморозьте кодировщик», то есть начальные слои. А если последние?
+#
+# Четыре блока: линейный слой и ReLU. Ячейка считает байты, которые прямой проход хранит для обратного, не считая параметров. Чего вы ждёте от двух последних строк?
+# %%
+def kept(frozen):
+    """Bytes kept for backward when the layers with the numbers in `frozen` are frozen."""
+    net = Sequential(*[layer for _ in range(4) for layer in (Linear(256, 256), ReLU())])
+    for number in frozen:
+        net[number].requires_grad_(False)
+    with saved_bytes(known=list(net.parameters())) as saved:
+        out = net(torch.ones(64, 256))
+        return saved.now
+
+
+for title, frozen in {
+    "nothing": [],
+    "the first 3 blocks": range(6),
+    "the last 3 blocks": range(2, 8),
+    "all but block 2": [0, 1, 4, 5, 6, 7],
+}.items():
+    print(f"frozen: {title:20} {kept(frozen):8,} bytes")
+# %% tags=["fact"]
+assert kept([]) == kept(range(2, 8)) == 327_680 == 5 * 65_536
+assert kept(range(6)) == 131_072 == 2 * 65_536
+assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
+# %% [markdown] tags=["en"]
+# The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131 072 bytes instead of 327 680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway).
+#
+# The same notes say: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
+# %% [markdown] tags=["ru"] of="ecc3e3c7"
+# Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому заморозка первых трёх блоков оставляет 131 072 байта вместо 327 680, а заморозка последних трёх хранит столько же, сколько отсутствие заморозки (ReLU всё равно хранит свой выход).
+#
+# В тех же заметках сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Ячейка пробует это с замороженным слоем.
+# %%
+layer = Linear(2, 1).requires_grad_(False)
+entrance = torch.ones(1, 2, requires_grad=True)
+layer(entrance).backward()
+print("entrance.grad is there:", entrance.grad is not None, "  weight.grad:", layer.weight.grad)
+# %% tags=["fact"]
+assert entrance.grad is not None and layer.weight.grad is None
+layer.requires_grad_(True)
+layer(torch.ones(1, 2)).backward()
+assert layer.weight.grad.tolist() == [[1, 1]]
+module = Linear(2, 1)
+module.requires_grad = False
+assert all(parameter.requires_grad for parameter in module.parameters())
+weight = torch.nn.Parameter(torch.ones(2))
+weight.grad = torch.ones(2)
+weight.requires_grad_(False)
+torch.optim.SGD([weight], lr=1.0).step()
+assert weight.tolist() == [0, 0]
+norm = torch.nn.BatchNorm1d(2).requires_grad_(False)
+norm(torch.ones(4, 2))
+assert norm.running_mean.tolist() != [0, 0]
+norm.eval()(torch.ones(4, 2))
+assert norm.num_batches_tracked == 1
+
+
+# %% [markdown] tags=["en"]
+# Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
+#
+# Two things a flag does not do. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
+#
+# ### Exercise `freeze`: layers that thaw by themselves
+# *find the bug · ●●○ · 12 minutes · 5 points*
+#
+# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may be a block of layers) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
+#
+# * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
+# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`.
+# * A forward pass on data that does not require grad keeps nothing for the frozen layers.
+# %% [markdown] tags=["ru"] of="a5887469"
+# Обучается ли параметр, решает его собственный флаг. Вход получил градиент, слой ради этого записан, а веса не получили ничего.
+#
+# Двух вещей флаг не делает. Оптимизатор его не читает: он сдвигает каждый параметр, у которого в `.grad` что-то есть, и старый градиент сдвинет замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
+#
+# ### Упражнение `freeze`: слои, которые не замёрзли
+# *найти ошибку · ●●○ · 12 минут · 5 баллов*
+#
+# `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один и не все; слой может сам состоять из слоёв) и возвращает список параметров `model`, которые ещё обучаются, в порядке `model.parameters()`.
+#
+# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, который их держит, их не сдвигал.
+# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у остальных в `.grad` лежит то же, что и лежало; каждый слой остаётся в своём режиме, `training`.
+# * Прямой проход по данным, которые не требуют градиента, ничего не хранит для замороженных слоёв.
+# %% answer="freeze"
+def freeze(model, k):
+    """Freeze the first `k` layers of `model`; the parameters that still learn."""
+    for parameter in model[:k].parameters():
+        parameter.requires_grad_(False)
+        parameter.grad = None
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+# %% given="freeze"
+def freeze(model, k):
+    """Freeze the first `k` layers of `model`; the parameters that still learn."""
+    for layer in model[:k]:
+        layer.requires_grad = False
+        layer.eval()
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+# %% alternative="freeze"
+def freeze(model, k):
+    for number, layer in enumerate(model):
+        if number < k:
+            layer.requires_grad_(False)
+            layer.zero_grad(set_to_none=True)
+    return list(filter(lambda parameter: parameter.requires_grad, model.parameters()))
+
+
+# %% alternative="freeze"
+def freeze(model, k):
+    learning = []
+    for name, parameter in model.named_parameters():
+        if int(name.split(".")[0]) < k:
+            parameter.requires_grad = False
+            parameter.grad = None
+        if parameter.requires_grad:
+            learning.append(parameter)
+    return learning
+
+
+# %% alternative="freeze"
+def freeze(model, k):
+    frozen = {id(parameter) for layer in list(model.children())[:k] for parameter in layer.parameters()}
+    for parameter in model.parameters():
+        if id(parameter) in frozen:
+            parameter.grad = None
+            parameter.requires_grad_(False)
+    return [p for p in model.parameters() if id(p) not in frozen and p.requires_grad]
+
+
+# %% check="freeze"
+from autograder import check
+
+check("freeze")
+
+
+# %% [markdown] tags=["en"]
+# ## In-place edits: two that look alike
+#
+# An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous; an answer that circulates today gives `y = x * 2; y.add_(1)` as the example of one that raises. Does it?
+#
+# Two programs that differ in one word.
+# %% [markdown] tags=["ru"] of="a8fd7543"
+# ## Изменения на месте: два похожих
+#
+# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждая такая запись прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными их все; в ответах, которые ходят сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
+#
+# Две программы, которые различаются одним словом.
+# %%
+def edit_after(function):
+    x = torch.tensor([0.5], requires_grad=True)
+    y = function(x)
+    before = y._version
+    y.add_(1)
+    print(f"{function.__name__:4} version of y: {before} -> {y._version}", end="   ")
+    try:
+        y.sum().backward()
+        print("gradient", round(x.grad.item(), 4))
+    except RuntimeError as error:
+        print("refused:", str(error).split(": ", 1)[1].split(". Hint")[0])
+
+
+edit_after(torch.sin)
+edit_after(torch.exp)
+# %% tags=["fact"]
+x = torch.tensor([0.5], requires_grad=True)
+y = x.sin()
+y.add_(1)
+y.sum().backward()
+assert torch.allclose(x.grad, torch.tensor([0.5]).cos())
+y = x.exp()
+y.add_(1)
+refused = said(lambda: y.sum().backward())
+assert refused.startswith(
+    "one of the variables needed for gradient computation has been modified by an inplace operation"
+)
+assert "output 0 of Exp" in refused and "is at version 1; expected version 0 instead" in refused
+x.grad = None
+y = x * 2
+y.add_(1)
+y.sum().backward()
+assert x.grad.item() == 2
+
+
+# %% [markdown] tags=["en"]
+# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares, finds version 1, and refuses. The example from the answer above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+#
+# So the question is always: *what did the operation save?* `sin`, `**` save the input; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` the output; multiplication by a number and addition save nothing; `a * b` saves `b` if `a` requires grad, and `a` if `b` does. The edit itself is recorded like any other operation.
+#
+# Some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views that a single call returned (`unbind`, `split`, `chunk`).
+# %% [markdown] tags=["ru"] of="91e14dbc"
+# Производная $\sin x$ — это $\cos x$: `sin` сохранил свой вход. Производная $e^x$ — это $e^x$: `exp` сохранил свой *выход* вместе с его версией, 0. Обратный проход сверяет, находит версию 1 и отказывается. Пример из того ответа неверен: `x * 2` не сохранил ни одного тензора, и после `y.add_(1)` градиент равен 2.
+#
+# Поэтому вопрос всегда один: *что сохранила операция?* `sin`, `**` хранят вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` хранит `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается, как любая другая операция.
+#
+# Некоторые изменения запрещены сразу, что бы ни было сохранено: листа, который требует градиента, представления такого листа и одного из нескольких представлений, которые вернул один вызов (`unbind`, `split`, `chunk`).
+# %%
+def gradient(code):
+    """`x.grad` after `code` and `y.sum().backward()`, or the name of the error."""
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
+    names = {"x": x, "h": x * 1, "k": torch.tensor([3.0, 5.0])}
+    try:
+        exec(code, names)
+        names["y"].sum().backward()
+        return x.grad.tolist()
+    except RuntimeError:
+        return "RuntimeError"
+
+
+def in_place_table():
+    codes = (
+        "y = h ** 2; h.add_(1)",
+        "y = h ** 2; y.mul_(3)",
+        "y = h.sqrt(); h.add_(1)",
+        "y = h.sqrt(); y.add_(1)",
+        "y = h * 3; h.add_(1)",
+        "y = h * k; h.add_(1)",
+        "y = h * k; k.add_(1)",
+        "y = h.relu_()",
+        "y = h.relu_().relu_()",
+        "y = h; h[0].mul_(10)",
+        "y = h; h.unbind()[0].mul_(10)",
+        "x.add_(1); y = x * 2",
+        "x[0].mul_(10); y = x * 2",
+        "y = h * 3; y[0] = 7",
+    )
+    return {code: gradient(code) for code in codes}
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_in_place`: which edits break backward
+# *predict · ●●○ · 12 minutes · 1 point*
+#
+# Read the two functions; do not call them yet. `x` is a leaf with the numbers 1 and 4, `h` a result with the same numbers, `k` a constant with 3 and 5. Put what `in_place_table()` returns in place of each `...`: the gradient, a list of two numbers such as `[3.0, 5.0]`, or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="b35986b6"
+# ### Упражнение `predict_in_place`: какие изменения ломают обратный проход
+# *предсказать · ●●○ · 12 минут · 1 балл*
+#
+# Прочтите обе функции, но пока не вызывайте их. `x` — лист с числами 1 и 4, `h` — результат с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
+# %% answer="predict_in_place"
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": "RuntimeError",
+    "y = h ** 2; y.mul_(3)": [6.0, 24.0],
+    "y = h.sqrt(); h.add_(1)": [0.5, 0.25],
+    "y = h.sqrt(); y.add_(1)": "RuntimeError",
+    "y = h * 3; h.add_(1)": [3.0, 3.0],
+    "y = h * k; h.add_(1)": [3.0, 5.0],
+    "y = h * k; k.add_(1)": "RuntimeError",
+    "y = h.relu_()": [1.0, 1.0],
+    "y = h.relu_().relu_()": "RuntimeError",
+    "y = h; h[0].mul_(10)": [10.0, 1.0],
+    "y = h; h.unbind()[0].mul_(10)": "RuntimeError",
+    "x.add_(1); y = x * 2": "RuntimeError",
+    "x[0].mul_(10); y = x * 2": "RuntimeError",
+    "y = h * 3; y[0] = 7": [0.0, 3.0],
+}
+# %% given="predict_in_place"
+predict_in_place = {
+    "y = h ** 2; h.add_(1)": ...,
+    "y = h ** 2; y.mul_(3)": ...,
+    "y = h.sqrt(); h.add_(1)": ...,
+    "y = h.sqrt(); y.add_(1)": ...,
+    "y = h * 3; h.add_(1)": ...,
+    "y = h * k; h.add_(1)": ...,
+    "y = h * k; k.add_(1)": ...,
+    "y = h.relu_()": ...,
+    "y = h.relu_().relu_()": ...,
+    "y = h; h[0].mul_(10)": ...,
+    "y = h; h.unbind()[0].mul_(10)": ...,
+    "x.add_(1); y = x * 2": ...,
+    "x[0].mul_(10); y = x * 2": ...,
+    "y = h * 3; y[0] = 7": ...,
+}
+# %% check="predict_in_place"
+from autograder import check
+
+check("predict_in_place")
+# %% tags=["fact"]
+assert predict_in_place == in_place_table()
+for code in (
+    "y = h.tanh(); h.add_(1)",
+    "y = h.sigmoid(); h.add_(1)",
+    "y = h.relu(); h.add_(1)",
+    "y = h.sin(); y.add_(1)",
+):
+    assert gradient(code) != "RuntimeError"
+for code in (
+    "y = h.tanh(); y.add_(1)",
+    "y = h.sigmoid(); y.add_(1)",
+    "y = h.relu(); y.add_(1)",
+    "y = h.sin(); h.add_(1)",
+):
+    assert gradient(code) == "RuntimeError"
+for part in ("h.unbind()[0]", "h.split(1)[0]", "h.chunk(2)[0]"):
+    assert gradient(f"y = h; {part}.mul_(10)") == "RuntimeError"
+# %% [markdown] tags=["en"]
+# Now call `in_place_table()`.
+# %% [markdown] tags=["ru"] of="21ab88ce"
+# А теперь вызовите `in_place_table()`.
+# %%
+in_place_table()
+# %% [markdown] tags=["en"]
+# Three sentences from old notes can be put right now.
+#
+# * “In-place functions raise an error if the storage is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives the edited base a new node, `CopySlices`, and its views follow.
+# * “Every in-place operation requires a complete rewrite of the graph.” One node is added: the edited tensor gets a new `grad_fn`.
+# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do: eight times `h * 2 + 1` on 262 144 bytes peak at 786 432 bytes, and with `mul_` and `add_` at 262 144.
+#
+# The counter counts writes, not differences: the second `relu_()` changes no number, and is refused all the same.
+# %% [markdown] tags=["ru"] of="88d64275"
+# Теперь можно поправить три фразы из старых заметок.
+#
+# * «Операции на месте вызывают ошибку, если на хранилище ссылается ещё какой-нибудь тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт изменённому тензору новый узел, `CopySlices`, и его представления за ним следуют.
+# * «Каждая операция на месте требует полностью переписать граф». Добавляется один узел: изменённый тензор получает новый `grad_fn`.
+# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. Без записи экономят: восемь раз `h * 2 + 1` на 262 144 байтах требуют в пике 786 432 байта, а с `mul_` и `add_` — 262 144.
+#
+# Счётчик считает записи, а не разницу: второй `relu_()` не меняет ни одного числа, но его всё равно отвергают.
+# %% tags=["fact"]
+a = torch.ones(2, 2, requires_grad=True)
+h = a * 1
+first, turned = h[0], h.t()
+first.mul_(10)
+assert h.grad_fn.name() == "torch::autograd::CopySlices" and turned.tolist() == [[10, 1], [10, 1]]
+turned.sum().backward()
+assert a.grad.tolist() == [[10, 10], [1, 1]]
+from autograder.measure import graph_nodes
+
+h = a * 1
+count = len(graph_nodes(h))
+h.mul_(3)
+assert len(graph_nodes(h)) == count + 1
+
+
+def eight(in_place):
+    h = data.clone()
+    for _ in range(8):
+        h = h.mul_(2).add_(1) if in_place else h * 2 + 1
+    return h
+
+
+data = torch.ones(256, 256)
+peaks = []
+for in_place in (False, True):
+    net = Sequential(*[part for _ in range(8) for part in (Linear(256, 256), ReLU(inplace=in_place))])
+    with live_bytes(known=[data, *net.parameters()]) as live:
+        net(data).sum().backward()
+    peaks.append(live.peak)
+assert peaks[0] == peaks[1]
+assert data.numel() * 4 == 262_144
+with torch.no_grad():
+    for in_place, expected in ((False, 786_432), (True, 262_144)):
+        with live_bytes(known=[data]) as live:
+            eight(in_place)
+        assert live.peak == expected, live.peak
+
+
+# %% [markdown] tags=["en"]
+# ## A tensor filled row by row
+#
+# A running average of the rows of `x`: the first row is $y_0 = x_0$, and each further one is $y_t = a\,y_{t-1} + (1 - a)\,x_t$. The code below writes the rows into one tensor made in advance. With `a = 0.9`, a Python number, it works. When `a` becomes a weight that learns, backward raises. Nothing in these lines has changed; why?
+#
+# ### Exercise `smooth`: a recurrence written into one tensor
+# *find the bug · ●●○ · 10 minutes · 4 points*
+#
+# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad and stay as they are. Backward from `y` must give both their gradients. Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`: a copy of all rows at every step is too much.
+# %% [markdown] tags=["ru"] of="b280896f"
+# ## Тензор, который заполняют по строкам
+#
+# Скользящее среднее строк `x`: первая строка $y_0 = x_0$, каждая следующая $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. Если `a = 0.9`, число Python, он работает. Когда `a` становится обучаемым весом, обратный проход прерывается. В этих строках ничего не изменилось; почему?
+#
+# ### Упражнение `smooth`: рекуррентность в одном тензоре
+# *найти ошибку · ●●○ · 10 минут · 4 балла*
+#
+# `smooth(x, a)` возвращает средние `y`, тензор с формой и dtype тензора `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента, и не меняются. Обратный проход из `y` должен давать градиенты обоих. Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размера `x`: копия всех строк на каждом шаге — это слишком много.
+# %% answer="smooth"
+def smooth(x, a):
+    """The running averages of the rows of `x`, with the weight `a` for the average before."""
+    rows = [x[0]]
+    for t in range(1, len(x)):
+        rows.append(a * rows[-1] + (1 - a) * x[t])
+    return torch.stack(rows)
+
+
+# %% given="smooth"
+def smooth(x, a):
+    """The running averages of the rows of `x`, with the weight `a` for the average before."""
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+# %% alternative="smooth"
+def smooth(x, a):
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1].clone() + (1 - a) * x[t]
+    return y
+
+
+# %% alternative="smooth"
+def smooth(x, a):
+    y = torch.empty_like(x)
+    y[0] = row = x[0]
+    for t in range(1, len(x)):
+        row = torch.lerp(x[t], row, a)
+        y[t] = row
+    return y
+
+
+# %% alternative="smooth"
+def smooth(x, a):
+    row, rows = x[0], []
+    for t, new in enumerate(x.unbind()):
+        row = new if t == 0 else new + a * (row - new)
+        rows.append(row[None])
+    return torch.cat(rows)
+
+
+# %% check="smooth"
+from autograder import check
+
+check("smooth")
+
+
+# %% tags=["fact"]
+def in_one_tensor(x, a):
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+x = torch.rand(5, 3, requires_grad=True)
+in_one_tensor(x, 0.9).sum().backward()
+wanted = x.grad.clone()
+x.grad = None
+smooth(x, 0.9).sum().backward()
+assert torch.allclose(wanted, x.grad)
+a = torch.tensor(0.9, requires_grad=True)
+assert "modified by an inplace operation" in said(lambda: in_one_tensor(x, a).sum().backward())
+
+
+# %% [markdown] tags=["en"]
+# `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
+# %% [markdown] tags=["ru"] of="5a7ada18"
+# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее `y[t] = ...` увеличивает счётчик, хотя пишет в другое место. Какую часть записали, счётчик не знает. У числа `a` градиента нет, ничего не сохраняется, и тот же код верен.
+# %% [markdown] tags=["en"]
+# ## A step between forward and backward
+#
+# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks this bites. A generator `G` makes fakes from random `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones:
+#
+# $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
+#
+# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 optimizers count their edits, and this order raises. Before that, it took a gradient of `G` with weights of `D` from two different moments, without a word.
+#
+# ### Exercise `gan_step`: a step too early
+# *find the bug · ●●● · 14 minutes · 4 points*
+#
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
+#
+# Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at which weights each `backward()` fills.
+# %% [markdown] tags=["ru"] of="469e0bda"
+# ## Шаг между прямым и обратным проходом
+#
+# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес, ведь тот нужен для градиента его *входа*. В игре двух сетей это становится заметно. Генератор `G` делает подделки из случайных `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим:
+#
+# $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
+#
+# Порядок строк ниже взят из известного учебника, написанного для torch 0.4. Начиная с torch 1.5 оптимизаторы считают свои изменения, и такой порядок приводит к ошибке. А раньше он молча вычислял градиент `G` с весами `D` из двух разных моментов.
+#
+# ### Упражнение `gan_step`: слишком ранний шаг
+# *найти ошибку · ●●● · 14 минут · 4 балла*
+#
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D`, который держит параметры `D`, с градиентом $L_D$, и один шаг `opt_G`, который держит параметры `G`, с градиентом $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
+#
+# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем ему последовать, посмотрите, какие веса заполняет каждый `backward()`.
+# %% answer="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    """One step of both networks, with gradients at the weights from before."""
+    score_real = D(real)
+    score_fake = D(G(ideas))
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    g_loss = (1 - score_fake).log().mean()
+
+    opt_D.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    opt_G.zero_grad()
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+# %% given="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    """One step of both networks, with gradients at the weights from before."""
+    score_real = D(real)
+    score_fake = D(G(ideas))
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    g_loss = (1 - score_fake).log().mean()
+
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_D.step()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_G.step()
+
+
+# %% alternative="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    fake = G(ideas)
+    g_loss = (1 - D(fake)).log().mean()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.zero_grad()  # g_loss left its gradient there
+    d_loss = -D(real).log().mean() - (1 - D(fake.detach())).log().mean()
+    d_loss.backward()
+    opt_G.step()
+    opt_D.step()
+
+
+# %% alternative="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    score_real, score_fake = D(real), D(G(ideas))
+    g_loss = (1 - score_fake).log().mean()
+    d_loss = -score_real.log().mean() - g_loss
+    for network, loss in ((D, d_loss), (G, g_loss)):
+        gradients = torch.autograd.grad(loss, list(network.parameters()), retain_graph=True)
+        for parameter, gradient in zip(network.parameters(), gradients):
+            parameter.grad = gradient
+    opt_G.step()
+    opt_D.step()
+
+
+# %% alternative="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    import copy
+
+    judge = copy.deepcopy(D)
+    fake = G(ideas)
+    opt_D.zero_grad()
+    (-D(real).log().mean() - (1 - D(fake.detach())).log().mean()).backward()
+    opt_D.step()
+    opt_G.zero_grad()
+    (1 - judge(fake)).log().mean().backward()
+    opt_G.step()
+
+
+# %% alternative="gan_step"
+def gan_step(G, D, opt_G, opt_D, real, ideas):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        score_real, score_fake = D(real), D(G(ideas))
+        d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+        g_loss = (1 - score_fake).log().mean()
+        opt_D.zero_grad()
+        d_loss.backward(retain_graph=True)
+        opt_D.step()
+        opt_G.zero_grad()
+        g_loss.backward()
+        opt_G.step()
+
+
+# %% check="gan_step"
+from autograder import check
+
+check("gan_step")
+# %% tags=["fact"]
+layer, x = Linear(2, 1), torch.ones(3, 2)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+layer(x).sum().backward()
+out = layer(x)
+before = layer.weight._version
+optimizer.step()
+assert layer.weight._version > before
+out.sum().backward()  # the input is data: nobody needs the weight
+h = torch.ones(3, 2, requires_grad=True)
+out = layer(h)
+optimizer.step()
+assert "modified by an inplace operation" in said(lambda: out.sum().backward())
+# %% [markdown] tags=["en"]
+# One question decides about an edit of weights as about any other: did somebody save them? The first layer of a network does not need its weight when its input is data, so a network of one layer survives the same order of lines. The counter speaks for whole tensors, not for intentions; where it is silent because `.data` or a saved-tensor hook switched it off, the gradient is wrong without a word.
+# %% [markdown] tags=["ru"] of="fa2b213f"
+# Об изменении весов решает тот же вопрос, что и о любом другом: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому сеть из одного слоя переживёт тот же порядок строк. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент неверен без единого слова.
+# %% tags=["fact"]
+x = torch.ones(3, requires_grad=True)
+h = x * 2
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    y = h.pow(2)
+h.add_(1)
+y.sum().backward()
+assert x.grad.tolist() == [12, 12, 12]
+
+
+# %% [markdown] tags=["en"]
+# ## Features for a head
+#
+# A pretrained body stays as it is, and only a head on top of it learns. The body's output is data, so somebody takes the fastest mode there is.
+#
+# ### Extra exercise `head_gradients`: features that may not be used
+# *find the bug · ●○○ · 6 minutes · 4 points · extra*
+#
+# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, `.grad`. Nothing needs to be returned.
+# %% [markdown] tags=["ru"] of="6ac741b0"
+# ## Признаки для головы
+#
+# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — данные, и кто-то берёт самый быстрый из режимов.
+#
+# ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
+# *найти ошибку · ●○○ · 6 минут · 4 балла · дополнительно*
+#
+# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается, и сам `body` не меняется: флаги, режимы, `.grad`. Возвращать ничего не нужно.
+# %% answer="head_gradients"
+def head_gradients(body, head, x, y):
+    """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
+    with torch.no_grad():
+        features = body(x)
+    ((head(features) - y) ** 2).mean().backward()
+
+
+# %% given="head_gradients"
+def head_gradients(body, head, x, y):
+    """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
+    with torch.inference_mode():
+        features = body(x)
+    ((head(features) - y) ** 2).mean().backward()
+
+
+# %% alternative="head_gradients"
+def head_gradients(body, head, x, y):
+    with torch.inference_mode():
+        features = body(x)
+    torch.nn.functional.mse_loss(head(features.clone()), y).backward()
+
+
+# %% alternative="head_gradients"
+def head_gradients(body, head, x, y):
+    with torch.no_grad():
+        features = body(x)
+        with torch.enable_grad():
+            loss = (head(features) - y).square().mean()
+        loss.backward()
+
+
+# %% alternative="head_gradients"
+def head_gradients(body, head, x, y):
+    flags = [p.requires_grad for p in body.parameters()]
+    body.requires_grad_(False)
+    loss = (head(body(x)) - y).pow(2).mean()
+    for p, flag in zip(body.parameters(), flags):
+        p.requires_grad_(flag)
+    for p, gradient in zip(head.parameters(), torch.autograd.grad(loss, list(head.parameters()))):
+        p.grad += gradient
+
+
+# %% check="head_gradients"
+from autograder import check
+
+check("head_gradients")
+
+
+# %% [markdown] tags=["en"]
+# ## A sentence to refute
+#
+# “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” You have seen one case where it is false. Build your own.
+#
+# ### Extra exercise `shared_edit`: an edit of shared memory that is right
+# *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
+#
+# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history that share one memory, which is not the memory of `x`. That memory has been edited in place, in a way that autograd counted. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
+# %% [markdown] tags=["ru"] of="42a746bd"
+# ## Утверждение, которое надо опровергнуть
+#
+# «Операции на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
+#
+# ### Дополнительное упражнение `shared_edit`: законное изменение общей памяти
+# *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
+#
+# `x` — лист с двумя измерениями, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, причём так, что autograd это посчитал. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
+# %% answer="shared_edit"
+def shared_edit(x):
+    """Two tensors with a history on one memory that was edited in place, both with exact gradients."""
+    ### BEGIN SOLUTION
+    h = x * 2
+    other = h.t()
+    h[0].mul_(10)
+    return h, other
+    ### END SOLUTION
+
+
+# %% alternative="shared_edit"
+def shared_edit(x):
+    h = x.sin()
+    other = h.view(-1)
+    other.add_(1)
+    return h, other
+
+
+# %% alternative="shared_edit"
+def shared_edit(x):
+    h = torch.zeros_like(x)
+    h[:, 0] = x[:, 1] ** 3
+    h[0] = x.exp()[0]
+    return h[0], h
+
+
+# %% alternative="shared_edit"
+def shared_edit(x):
+    h = x + 1
+    part = h[:, :1]
+    part *= part.clone()
+    return part, h
+
+
+# %% check="shared_edit"
+from autograder import check
+
+check("shared_edit")
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with CUDA's own counter when a GPU is there (no recorded run yet).
+# %% [markdown] tags=["ru"] of="01366615"
+# ## На GPU
+#
+# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который `detach()` выбросит лишь в конце, занимает память, нужную следующему батчу. Если GPU есть, ячейка измеряет пик для обоих способов счётчиком самой CUDA (записанных результатов пока нет).
+# %%
+if torch.cuda.is_available():
+    net = Sequential(*[layer for _ in range(8) for layer in (Linear(256, 256), ReLU())]).cuda()
+    data = torch.ones(4096, 256, device="cuda")
+
+    def cuda_peak(function):
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        function()
+        return torch.cuda.max_memory_allocated() - before
+
+    def quietly():
+        with torch.no_grad():
+            return net(data)
+
+    quietly()  # the first call allocates cuBLAS's workspace
+    print("on", torch.cuda.get_device_name())
+    print("detach at the end:", cuda_peak(lambda: net(data).detach()), "bytes")
+    print("no_grad:          ", cuda_peak(quietly), "bytes")
+else:
+    print("No CUDA device here.")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `no_grad()` keeps new operations out of the graph; `detach()` at the end builds the graph and throws it away; `eval()` is about layers. An evaluation needs `eval()` and `no_grad()`, and puts back what it found.
+# * `inference_mode` is for results that never return to training; `enable_grad()` does not undo it.
+# * Flags of parameters decide what learns. Freezing the *first* layers saves memory; freezing the last ones saves none.
+# * An optimizer moves whatever has something in `.grad`.
+# * An in-place edit breaks backward when the edited tensor, or one that shares its memory, was saved. Ask what the operation saved: its input, its output, or nothing.
+# * An optimizer's step edits weights in place: first all backward passes that need them, then the steps.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="ecd9ceb1"
+# ## Что стоит запомнить
+#
+# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` касается слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё возвращают, как было.
+# * `inference_mode` — для результатов, которые не вернутся в обучение; `enable_grad()` его не отменяет.
+# * Что обучается, решают флаги параметров. Заморозка *первых* слоёв экономит память, заморозка последних — нет.
+# * Оптимизатор сдвигает всё, у чего в `.grad` что-то есть.
+# * Изменение на месте ломает обратный проход, если изменённый тензор или тензор с общей с ним памятью был сохранён. Спросите, что сохранила операция: вход, выход или ничего.
+# * Шаг оптимизатора меняет веса на месте: сначала все обратные проходы, которым они нужны, потом шаги.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

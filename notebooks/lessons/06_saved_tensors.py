@@ -1,0 +1,1321 @@
+# %% [markdown] tags=["en"] reading=20
+# # Saved tensors
+#
+# A network of 16 layers runs forward, and memory fills up. The weights did not grow, and the intermediate results were never given a name. Who holds them, and can they be held somewhere else?
+#
+# The graph holds them: an operation saves what its derivative will need. This lesson counts those bytes, moves them, and at last does without them. After it you can:
+#
+# * say what an operation keeps, in bytes, before you run it;
+# * write a pair of hooks that saves tensors in half precision, or in files that go away by themselves;
+# * find the leak in a published pair of hooks;
+# * place checkpoints so that the peak falls, and not only the number that is easy to measure.
+#
+# You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
+# %% [markdown] tags=["ru"] of="14f7c115"
+# # Сохранённые тензоры
+#
+# Сеть из 16 слоёв выполняет прямой проход, и память заполняется. Веса не выросли, а промежуточным результатам никто не давал имён. Кто их держит и нельзя ли держать их в другом месте?
+#
+# Их держит граф: операция сохраняет то, что понадобится её производной. В этом уроке мы посчитаем эти байты, перенесём их в другое место, а под конец обойдёмся без них. После урока вы сможете:
+#
+# * сказать, сколько байтов хранит операция, ещё до запуска;
+# * написать пару хуков, которая хранит тензоры в половинной точности или в файлах, исчезающих сами собой;
+# * найти утечку в опубликованной паре хуков;
+# * расставить контрольные точки так, чтобы снизился пик, а не только то число, которое легко измерить.
+#
+# Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("saved_tensors", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("saved_tensors", language="ru")
+# %%
+import os
+import tempfile
+import threading
+import uuid
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
+
+from autograder.measure import live_bytes, saved_bytes
+
+# %% [markdown] tags=["en"]
+# ## What a node holds
+#
+# The derivative of $x^2$ is $2x$: backward needs $x$. The derivative of $e^x$ is $e^x$: backward needs the result. So `pow` saves its input, `exp` its output. The nodes show what they saved under names that begin with `_saved_`.
+# %% [markdown] tags=["ru"] of="f0b6b30f"
+# ## Что держит узел
+#
+# Производная $x^2$ равна $2x$: обратному проходу нужен $x$. Производная $e^x$ равна $e^x$: нужен результат. Поэтому `pow` сохраняет вход, а `exp` — выход. Узлы показывают сохранённое под именами, которые начинаются с `_saved_`.
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+square, exponent = x.pow(2), x.exp()
+print("pow saved", square.grad_fn._saved_self)
+print("exp saved", exponent.grad_fn._saved_result)
+print("the input itself: ", square.grad_fn._saved_self is x)
+print("the output itself:", exponent.grad_fn._saved_result is exponent)
+# %% tags=["fact"]
+assert square.grad_fn._saved_self is x
+assert exponent.grad_fn._saved_result is not exponent
+assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
+
+
+# %% [markdown] tags=["en"]
+# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node, and neither would ever be freed. It keeps the numbers without the history, and builds a new tensor at each access. To learn whether two tensors are the same memory, compare `data_ptr()`, never identity.
+# %% [markdown] tags=["ru"] of="73bf02cf"
+# В конспектах по autograd печатают первое сравнение `is` и выдают его за правило. Второе показывает, что это не правило: узел не может держать собственный выход, ведь выход держит узел, и ни один из них никогда не освободился бы. Узел хранит числа без истории и при каждом обращении строит новый тензор. Чтобы узнать, общая ли у двух тензоров память, сравнивайте `data_ptr()`, а не сами объекты.
+# %% [markdown] tags=["en"]
+# ## Bytes, before you run it
+#
+# The function below counts what the graph of one operation keeps: the storages (the blocks of memory under the tensors), each once and whole. `x` stands for an activation, a result inside a network, of 64 × 256 float32 numbers: 65 536 bytes. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="483f6464"
+# ## Байты, ещё до запуска
+#
+# Функция ниже считает, что хранит граф одной операции: хранилища (блоки памяти, в которых лежат тензоры), каждое один раз и целиком. `x` изображает активацию, то есть результат внутри сети, из 64 × 256 чисел float32: 65 536 байт. Прочтите функцию, но пока не вызывайте её.
+# %%
+def bytes_kept():
+    W = torch.rand(256, 256, requires_grad=True)  # 262 144 bytes
+    frozen = torch.rand(256, 256)  # requires no gradient
+    x = torch.rand(64, 256, requires_grad=True).clone()  # 65 536 bytes
+    operations = {
+        "x.relu()": lambda: x.relu(),
+        "x.sin()": lambda: x.sin(),
+        "x + 1": lambda: x + 1,
+        "x * 2": lambda: x * 2,
+        "x * x": lambda: x * x,
+        "x * x.sigmoid()": lambda: x * x.sigmoid(),
+        "x.sum()": lambda: x.sum(),
+        "torch.where(x > 0.5, x, 0.0)": lambda: torch.where(x > 0.5, x, 0.0),
+        "x[:2].sin()": lambda: x[:2].sin(),
+        "x @ W": lambda: x @ W,
+        "x @ frozen": lambda: x @ frozen,
+    }
+    kept = {}
+    for name, operation in operations.items():
+        with saved_bytes() as saved:
+            y = operation()
+        kept[name] = saved.now
+        del y
+    return kept
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_saved`: what an operation keeps
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put the number of bytes that `bytes_kept()` returns in place of each `...`. Arithmetic such as `64 * 256 * 4` is fine. A tensor counts also when it would be alive anyway, such as `x` or `W`.
+# %% [markdown] tags=["ru"] of="3ba52c5d"
+# ### Упражнение `predict_saved`: что хранит операция
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно писать и выражение вроде `64 * 256 * 4`. Тензор считается и тогда, когда он был бы жив и без графа, как `x` или `W`.
+# %% answer="predict_saved"
+predict_saved = {
+    "x.relu()": 65536,
+    "x.sin()": 65536,
+    "x + 1": 0,
+    "x * 2": 0,
+    "x * x": 65536,
+    "x * x.sigmoid()": 131072,
+    "x.sum()": 0,
+    "torch.where(x > 0.5, x, 0.0)": 16384,
+    "x[:2].sin()": 65536,
+    "x @ W": 327680,
+    "x @ frozen": 262144,
+}
+# %% given="predict_saved"
+predict_saved = {
+    "x.relu()": ...,
+    "x.sin()": ...,
+    "x + 1": ...,
+    "x * 2": ...,
+    "x * x": ...,
+    "x * x.sigmoid()": ...,
+    "x.sum()": ...,
+    "torch.where(x > 0.5, x, 0.0)": ...,
+    "x[:2].sin()": ...,
+    "x @ W": ...,
+    "x @ frozen": ...,
+}
+# %% check="predict_saved"
+from autograder import check
+
+check("predict_saved")
+# %% tags=["fact"]
+assert predict_saved == bytes_kept()
+# %% [markdown] tags=["en"]
+# Now call `bytes_kept()`.
+# %% [markdown] tags=["ru"] of="a7b403e7"
+# А теперь вызовите `bytes_kept()`.
+# %%
+bytes_kept()
+# %% [markdown] tags=["en"]
+# Three lines deserve a second look.
+#
+# * `sin` costs nothing when somebody holds `x` anyway; `relu` costs nothing when somebody holds its result. In a chain `x.sin().sin()` each result is the next one's input, so there is one tensor per operation either way.
+# * `x[:2].sin()` keeps all 64 rows alive. Ten numbers cut from a million keep four megabytes.
+# * Written by hand, `x * x.sigmoid()` keeps two tensors. `torch.nn.functional.silu(x)`, the same function, keeps one.
+# %% [markdown] tags=["ru"] of="ee27d091"
+# К трём строкам стоит вернуться.
+#
+# * `sin` ничего не стоит, если `x` и так кто-то держит; `relu` ничего не стоит, если кто-то держит его результат. В цепочке `x.sin().sin()` каждый результат — это следующий вход, так что в любом случае выходит по тензору на операцию.
+# * `x[:2].sin()` держит в памяти все 64 строки. Десять чисел, вырезанных из миллиона, держат четыре мегабайта.
+# * Выражение `x * x.sigmoid()`, написанное вручную, хранит два тензора. `torch.nn.functional.silu(x)`, та же функция, хранит один.
+# %% tags=["fact"]
+activation = torch.rand(64, 256, requires_grad=True).clone()
+with saved_bytes() as saved:
+    y = torch.nn.functional.silu(activation)
+assert saved.now == 65536
+million = torch.rand(1_000_000, requires_grad=True).clone()
+with saved_bytes() as saved:
+    y = million[:10].sin()
+assert saved.now == 4_000_000
+for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
+    with saved_bytes() as saved:
+        y = chain(activation)
+    assert saved.now == 3 * 65536
+
+
+# %% [markdown] tags=["en"]
+# ## A pair of hooks
+#
+# `saved_tensors_hooks(pack, unpack)` is a context manager. Inside the `with`, whenever an operation saves a tensor, it calls `pack(t)` and keeps whatever comes back: a tensor, a tuple, a file name. When backward needs the tensor, it calls `unpack` on that, and computes with the result. The cell prints when each of them is called.
+# %% [markdown] tags=["ru"] of="89769e30"
+# ## Пара хуков
+#
+# `saved_tensors_hooks(pack, unpack)` — это менеджер контекста. Внутри `with` каждая операция, сохраняя тензор, вызывает `pack(t)` (упаковку) и хранит то, что вернулось: тензор, кортеж, имя файла. Когда тензор нужен обратному проходу, вызывается `unpack` (распаковка), и дальше берётся её результат. Ячейка печатает, когда вызывается каждый из них.
+# %%
+def pack(t):
+    print("pack  ", t.tolist())
+    return t.detach()
+
+
+def unpack(packed):
+    print("unpack", packed.tolist())
+    return packed
+
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+with saved_tensors_hooks(pack, unpack):
+    y = x.sin()
+print("the forward pass is over")
+y.sum().backward()
+
+
+# %% [markdown] tags=["en"]
+# Who calls them, and how often? The next function counts. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="500c6328"
+# Кто их вызывает и сколько раз? Следующая функция это считает. Прочтите функцию, но пока не вызывайте её.
+# %%
+def hooks_at_work():
+    seen, calls = {}, []
+    x, W = torch.ones(3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    counting = saved_tensors_hooks(lambda t: calls.append("pack") or t.detach(), lambda t: calls.append("unpack") or t)
+    inner = saved_tensors_hooks(lambda t: t.detach(), lambda t: t)
+
+    def packs(action):
+        calls.clear()
+        with counting:
+            action()
+        return calls.count("pack")
+
+    def without_grad():
+        with torch.no_grad():
+            x.exp()
+
+    def in_another_thread():
+        thread = threading.Thread(target=x.exp)
+        thread.start()
+        thread.join()
+
+    def inside_an_inner_pair():
+        with inner:
+            x.exp()
+
+    y = x.exp().sum()
+    seen["packs of x * x"] = packs(lambda: x * x)
+    seen["packs of x + 1"] = packs(lambda: x + 1)
+    seen["packs of x @ W"] = packs(lambda: x @ W)
+    seen["packs of x.exp() under no_grad"] = packs(without_grad)
+    seen["packs of x.exp() in another thread"] = packs(in_another_thread)
+    seen["outer packs of x.exp() inside an inner pair"] = packs(inside_an_inner_pair)
+    seen["packs of backward() alone"] = packs(y.backward)
+
+    calls.clear()
+    with counting:
+        y = (x**2).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    seen["unpacks of x ** 2 in two backward passes"] = calls.count("unpack")
+
+    z = torch.tensor(3.0, requires_grad=True)
+    with saved_tensors_hooks(lambda t: 4 * t, lambda t: t):
+        y = z**2
+    y.backward()
+    seen["x ** 2 at 3 with pack = 4 * t"] = y.item()
+    seen["gradient of x ** 2 at 3 with pack = 4 * t"] = z.grad.item()
+    return seen
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_hooks`: which saves the hooks see
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put what `hooks_at_work()` returns in place of each `...`. `packs(action)` counts how often the outer pair's `pack` is called while `action` runs inside the `with`.
+# %% [markdown] tags=["ru"] of="1dcd2009"
+# ### Упражнение `predict_hooks`: какие сохранения видят хуки
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `hooks_at_work()`. `packs(action)` считает, сколько раз вызван `pack` внешней пары, пока `action` выполняется внутри `with`.
+# %% answer="predict_hooks"
+predict_hooks = {
+    "packs of x * x": 2,
+    "packs of x + 1": 0,
+    "packs of x @ W": 2,
+    "packs of x.exp() under no_grad": 0,
+    "packs of x.exp() in another thread": 0,
+    "outer packs of x.exp() inside an inner pair": 0,
+    "packs of backward() alone": 0,
+    "unpacks of x ** 2 in two backward passes": 2,
+    "x ** 2 at 3 with pack = 4 * t": 9.0,
+    "gradient of x ** 2 at 3 with pack = 4 * t": 24.0,
+}
+# %% given="predict_hooks"
+predict_hooks = {
+    "packs of x * x": ...,
+    "packs of x + 1": ...,
+    "packs of x @ W": ...,
+    "packs of x.exp() under no_grad": ...,
+    "packs of x.exp() in another thread": ...,
+    "outer packs of x.exp() inside an inner pair": ...,
+    "packs of backward() alone": ...,
+    "unpacks of x ** 2 in two backward passes": ...,
+    "x ** 2 at 3 with pack = 4 * t": ...,
+    "gradient of x ** 2 at 3 with pack = 4 * t": ...,
+}
+# %% check="predict_hooks"
+from autograder import check
+
+check("predict_hooks")
+# %% tags=["fact"]
+assert predict_hooks == hooks_at_work()
+# %% [markdown] tags=["en"]
+# Now call `hooks_at_work()`.
+# %% [markdown] tags=["ru"] of="14e5a5f3"
+# А теперь вызовите `hooks_at_work()`.
+# %%
+hooks_at_work()
+# %% [markdown] tags=["en"]
+# The published notebook shows "what not to do": a `DataParallel` model inside the `with`, whose hooks are said not to arrive. Its model returns `x` unchanged, so nothing is saved in any case, and its `input` is Python's own function of that name. The rule behind it is the line with the thread: the stack of hooks belongs to one thread. On a machine without a GPU `DataParallel` calls the model in the same thread, and the hooks do see it.
+#
+# And the hooks are trusted. A wrong content is used without a word, as the factor 4 shows.
+# %% [markdown] tags=["ru"] of="22959dd7"
+# В опубликованной тетради есть пример того, «как делать не надо»: модель в `DataParallel` внутри `with`, до которой хуки якобы не доходят. Её модель возвращает `x` без изменений, так что сохранять там в любом случае нечего, а `input` в ней — встроенная функция Python. Само правило видно в строке про поток: стек хуков у каждого потока выполнения свой. На машине без GPU `DataParallel` вызывает модель в том же потоке, и хуки её видят.
+#
+# И ещё: хукам верят на слово. Неверное содержимое используется молча, как видно по множителю 4.
+# %% tags=["fact"]
+packed = []
+with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
+    if not torch.cuda.is_available():
+        torch.nn.DataParallel(torch.nn.Softplus())(torch.ones(3, requires_grad=True))
+assert len(packed) == (0 if torch.cuda.is_available() else 1)
+# %% [markdown] tags=["en"]
+# One saved tensor can have hooks of its own. A node shows it as `_raw_saved_self`, and `register_hooks` packs it at once. The name with `_saved_` then unpacks it, at every access.
+# %% [markdown] tags=["ru"] of="02967b86"
+# Хуки можно поставить и на один сохранённый тензор. Узел показывает его под именем `_raw_saved_self`, а `register_hooks` сразу его упаковывает. Имя с `_saved_` затем распаковывает, причём при каждом обращении.
+# %%
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x.pow(2)
+y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+print("registered")
+print(y.grad_fn._saved_self, y.grad_fn._saved_self is x)
+try:
+    y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+except RuntimeError as error:
+    print(error)
+# %% tags=["fact"]
+assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.data_ptr()
+# %% [markdown] tags=["en"]
+# ## Half precision
+#
+# A float16 number takes two bytes. Its relative error is at most 1/2048, about 0.0005, and so small a change of what is saved changes a gradient little. The forward pass stays exact: only the copy in the graph is rounded.
+#
+# Two limits come with it. Whole numbers are exact only up to 2048, so an index that is saved for backward must not be packed like this. And float16 ends at 65 504: a larger number becomes infinite.
+# %% [markdown] tags=["ru"] of="9d0d72c1"
+# ## Половинная точность
+#
+# Число float16 занимает два байта. Его относительная погрешность не больше 1/2048, около 0.0005, и такое малое изменение сохранённого мало меняет градиент. Прямой проход остаётся точным: округляется только копия в графе.
+#
+# Есть два ограничения. Целые числа точны лишь до 2048, поэтому индекс, сохранённый для обратного прохода, так упаковывать нельзя. И float16 кончается на 65 504: большее число становится бесконечностью.
+# %%
+print("rounded: ", torch.tensor(1 / 3).half().float().item())
+print("an index:", torch.tensor(2051).half().long().item())
+print("too big: ", torch.tensor(70000.0).half().item())
+# %% tags=["fact"]
+assert torch.tensor(2051).half().long().item() == 2052
+assert all(torch.tensor(n).half().long().item() == n for n in (1, 777, 2047, 2048))
+assert torch.tensor(70000.0).half().item() == float("inf") and torch.finfo(torch.float16).max == 65504
+sample = torch.linspace(0.5, 4, 10_001, dtype=torch.float64)
+assert ((sample.half().double() - sample) / sample).abs().max() <= 1 / 2048
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `save_in_half`: half the bytes
+# *complete · ●●○ · 12 minutes · 4 points*
+#
+# `f` is a function of one tensor, `x` is a leaf that requires grad. Return `f(x)` with a graph in which every saved float32 or float64 tensor is kept as float16, and is given back to backward in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy.
+#
+# `f(x)` itself keeps its dtype and its exact numbers. When the result is dropped without a backward pass, all memory is freed again: what your `pack` keeps must not hold the graph, so keep `t.detach()` rather than `t`.
+# %% [markdown] tags=["ru"] of="b3f8b765"
+# ### Упражнение `save_in_half`: вдвое меньше байтов
+# *дописать · ●●○ · 12 минут · 4 балла*
+#
+# `f` — функция одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 хранится как float16, а обратному проходу отдаётся в своём типе данных. Все остальные сохранённые тензоры (индексы, маски, сами float16) хранятся как есть, без копии.
+#
+# Сам результат `f(x)` сохраняет тип данных и точные числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф, поэтому храните `t.detach()`, а не `t`.
+# %% answer="save_in_half"
+def save_in_half(f, x):
+    """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
+    ### BEGIN SOLUTION
+
+    def pack(t):
+        kept = t.detach()
+        return kept.half() if t.dtype in (torch.float32, torch.float64) else kept, t.dtype
+
+    def unpack(packed):
+        kept, dtype = packed
+        return kept.to(dtype)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+    ### END SOLUTION
+
+
+# %% alternative="save_in_half"
+def save_in_half(f, x):
+    def pack(t):
+        if t.dtype == torch.float32 or t.dtype == torch.float64:
+            return t.dtype, t.to(torch.float16)
+        return t.detach()
+
+    def unpack(packed):
+        return packed if isinstance(packed, torch.Tensor) else packed[1].to(packed[0])
+
+    with saved_tensors_hooks(pack, unpack):
+        y = f(x)
+    return y
+
+
+# %% alternative="save_in_half"
+class _Half:
+    def __init__(self, t):
+        self.dtype, self.t = t.dtype, t.detach()
+        if t.is_floating_point() and t.element_size() > 2:
+            self.t = self.t.half()
+
+
+def save_in_half(f, x):
+    hooks = torch.autograd.graph.saved_tensors_hooks(_Half, lambda box: box.t.type(box.dtype))
+    with hooks:
+        return f(x)
+
+
+# %% alternative="save_in_half"
+def save_in_half(f, x):
+    class InHalf(saved_tensors_hooks):
+        def __init__(self):
+            super().__init__(self.pack, self.unpack)
+
+        @staticmethod
+        def pack(t):
+            if t.dtype in (torch.float32, torch.float64):
+                return t.cpu().detach().numpy().astype("float16"), t.dtype
+            return t.data, None
+
+        @staticmethod
+        def unpack(packed):
+            array, dtype = packed
+            return array if dtype is None else torch.from_numpy(array).to(dtype)
+
+    with InHalf():
+        return f(x)
+
+
+# %% check="save_in_half"
+from autograder import check
+
+check("save_in_half")
+
+
+# %% [markdown] tags=["en"]
+# What does the rounding cost? Sixteen operations in a row, each with a saved tensor that was rounded: the gradient is off by about as much as one rounding, a few parts in ten thousand. (Before you have done the exercise, the cell says so.)
+# %% [markdown] tags=["ru"] of="e22ec92c"
+# Чего стоит округление? Шестнадцать операций подряд, и у каждой сохранённый тензор округлён: градиент отличается примерно на одно округление, на несколько десятитысячных. (Пока упражнение не сделано, ячейка сообщит об этом.)
+# %%
+def long_chain(x):
+    for _ in range(16):
+        x = x + x.sin() / 4
+    return x
+
+
+x = torch.linspace(0.5, 2, 1000, requires_grad=True)
+(exact,) = torch.autograd.grad(long_chain(x).sum(), x)
+try:
+    (rounded,) = torch.autograd.grad(save_in_half(long_chain, x).sum(), x)
+    print(f"relative error {((rounded - exact).norm() / exact.norm()).item():.1e}")
+except NotImplementedError:
+    print("save_in_half is still to be written")
+# %% tags=["fact"]
+assert 5e-5 < (rounded - exact).norm() / exact.norm() < 1e-3
+
+
+# %% [markdown] tags=["en"]
+# ## To a file, and what a threshold leaves behind
+#
+# The memory of a GPU is small, that of the machine larger, a disk larger still. `torch.autograd.graph.save_on_cpu()` is a ready pair for the second; for the third you write your own. What `pack` returns lives as long as the graph needs it, so an object that deletes its file when it goes is all the bookkeeping there is.
+# %% [markdown] tags=["ru"] of="02a38a94"
+# ## В файл, и что остаётся после порога
+#
+# Память GPU мала, память машины больше, диск ещё больше. Для второго есть готовая пара `torch.autograd.graph.save_on_cpu()`, для третьего её пишут самостоятельно. То, что вернул `pack`, живёт, пока оно нужно графу, поэтому достаточно объекта, который удаляет свой файл, когда исчезает сам.
+# %%
+class SelfDeletingTempFile:
+    def __init__(self):
+        self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
+
+    def __del__(self):
+        os.remove(self.name)
+
+
+# %% [markdown] tags=["en"]
+# The class comes from a published pair of hooks. A file for ten numbers is wasteful (the frame around them takes more than a kilobyte), so the pair has a threshold. With five numbers it works, and it has been copied from page to page since.
+#
+# ### Exercise `fix_threshold`: the threshold
+# *find the bug · ●●○ · 10 minutes · 4 points*
+#
+# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them. The gradient is the one without hooks. When the result is dropped without a backward pass, no bytes stay in memory.
+# %% [markdown] tags=["ru"] of="f367c2d2"
+# Этот класс — из опубликованной пары хуков. Заводить файл ради десяти чисел расточительно (одна обёртка занимает больше килобайта), поэтому у пары есть порог. С пятью числами эта пара работает, и с тех пор её переписывают со страницы на страницу.
+#
+# ### Упражнение `fix_threshold`: порог
+# *найти ошибку · ●●○ · 10 минут · 4 балла*
+#
+# Исправьте функцию. Она возвращает `f(x)`; сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти, остальные записываются через `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу. Градиент такой же, как без хуков. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# %% answer="fix_threshold"
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(x, temp_file.name)
+        return temp_file
+
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% given="fix_threshold"
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x
+        temp_file = SelfDeletingTempFile()
+        torch.save(tensor, temp_file.name)
+        return temp_file
+
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% alternative="fix_threshold"
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        x = x.detach().clone()
+        if x.numel() >= threshold:
+            temp_file = SelfDeletingTempFile()
+            torch.save(x, temp_file.name)
+            return temp_file
+        return x
+
+    with saved_tensors_hooks(
+        pack_hook, lambda p: torch.load(p.name) if hasattr(p, "name") and not isinstance(p, torch.Tensor) else p
+    ):
+        y = f(x)
+    return y
+
+
+# %% alternative="fix_threshold"
+def fix_threshold(f, x, threshold):
+    def pack_hook(t):
+        if t.numel() < threshold:
+            return t.data
+        temp_file = SelfDeletingTempFile()
+        torch.save(t.data, temp_file.name)
+        return temp_file
+
+    def unpack_hook(packed):
+        return torch.load(packed.name) if isinstance(packed, SelfDeletingTempFile) else packed
+
+    with torch.autograd.graph.saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% alternative="fix_threshold"
+def fix_threshold(f, x, threshold):
+    class Packed:
+        def __init__(self, t):
+            self.file = self.tensor = None
+            if t.numel() < threshold:
+                self.tensor = t.view_as(t).detach()
+            else:
+                self.file = SelfDeletingTempFile()
+                with open(self.file.name, "wb") as stream:
+                    torch.save(t.detach(), stream)
+
+        def read(self):
+            return self.tensor if self.file is None else torch.load(self.file.name)
+
+    with saved_tensors_hooks(Packed, Packed.read):
+        return f(x)
+
+
+# %% check="fix_threshold"
+from autograder import check
+
+check("fix_threshold")
+
+
+# %% tags=["fact"]
+def published(threshold, stay):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return stay(x)
+        torch.save(tensor, "/dev/null")
+
+    return saved_tensors_hooks(pack_hook, lambda t: t)
+
+
+start_of_leak = torch.ones(1000, requires_grad=True)
+for stay, left in ((lambda t: t, 200_000), (torch.Tensor.detach, 0)):
+    with live_bytes([start_of_leak]) as live:
+        for _ in range(50):
+            with published(10_000, stay):
+                y = start_of_leak.exp()
+        del y
+    assert live.now == left
+with published(1000, torch.Tensor.detach):
+    torch.ones(5, requires_grad=True).pow(2)
+    try:
+        torch.ones(1000, requires_grad=True).pow(2)
+    except NameError as error:
+        assert str(error) == "name 'tensor' is not defined"
+    else:
+        raise AssertionError("the published line works")
+# %% [markdown] tags=["en"]
+# A thousand numbers, `exp`, 50 times, every result thrown away: with `return x` all 200 000 bytes are still there, and `gc.collect()` finds nothing. A backward pass would have freed them, which is why nobody noticed: an evaluation without `no_grad()` is where it hurts. Rule: what `pack` returns must not be `t` itself.
+#
+# One more thing about hooks on every tensor. Without them `x`, `y.grad_fn._saved_self` and `y.grad_fn._saved_other` of `y = x * x` are one object. With them even a pair that does nothing makes new tensors, of the same storage.
+# %% [markdown] tags=["ru"] of="35b18507"
+# Тысяча чисел, `exp`, 50 раз, каждый результат выброшен: с `return x` все 200 000 байт остаются в памяти, и `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому никто и не заметил: больнее всего это при оценке модели без `no_grad()`. Правило: `pack` не должен возвращать сам `t`.
+#
+# Ещё одно о хуках на каждом тензоре. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один объект. С ними даже пара, которая ничего не делает, создаёт новые тензоры с тем же хранилищем.
+# %% tags=["fact"]
+x = torch.rand(5, requires_grad=True)
+y = x * x
+assert y.grad_fn._saved_self is x and y.grad_fn._saved_other is x
+with saved_tensors_hooks(lambda t: t, lambda t: t):
+    y = x * x
+assert y.grad_fn._saved_self is not x and y.grad_fn._saved_other is not x
+assert y.grad_fn._saved_self.data_ptr() == x.data_ptr()
+# %% [markdown] tags=["en"]
+# ## What a file holds
+#
+# Ten numbers of a table of a million are saved. How large is the file?
+# %% [markdown] tags=["ru"] of="2755b44f"
+# ## Что лежит в файле
+#
+# Сохраняются десять чисел из таблицы в миллион. Какого размера будет файл?
+# %%
+table = torch.zeros(1_000_000)
+with tempfile.TemporaryDirectory() as folder:
+    name = os.path.join(folder, "slice.pt")
+    torch.save(table[:10], name)
+    size_of_slice = os.path.getsize(name)
+print(f"{size_of_slice:,} bytes")
+# %% tags=["fact"]
+assert 4_000_000 < size_of_slice < 4_010_000
+with tempfile.TemporaryDirectory() as folder:
+    torch.save(table[:10].clone(), os.path.join(folder, "clone.pt"))
+    assert 1_000 < os.path.getsize(os.path.join(folder, "clone.pt")) < 4_000
+
+
+# %% [markdown] tags=["en"]
+# `torch.save` writes the storage and says which part of it is meant. The published hooks do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
+#
+# ### Exercise `save_on_disk`: saved tensors in files
+# *design · ●●● · 16 minutes · 5 points*
+#
+# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor lies in a file of its own in `folder` (one that is saved twice may have one file), except parameters and their views: these stay in memory and are not written.
+#
+# * Gradients are those without hooks, also in a second backward pass after `retain_graph=True`.
+# * A file is at most 4096 bytes larger than the entries of its tensor.
+# * While the graph lives, none of the tensors in files is in memory.
+# * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
+# %% [markdown] tags=["ru"] of="a127e23c"
+# `torch.save` пишет хранилище и указывает, какая его часть имелась в виду. Опубликованные хуки поступают так с каждым срезом. И они записывают каждый вес при каждом вызове: для хука вес слоя — такой же сохранённый тензор, а он и без того в памяти.
+#
+# ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
+# *спроектировать · ●●● · 16 минут · 5 баллов*
+#
+# `f` — функция одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока жив граф, каждый сохранённый тензор лежит в `folder` в своём файле (сохранённый дважды может иметь один файл), кроме параметров и их представлений: те остаются в памяти и не записываются.
+#
+# * Градиенты такие же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`.
+# * Файл больше, чем элементы его тензора, самое большее на 4096 байт.
+# * Пока граф жив, ни одного тензора из файлов в памяти нет.
+# * Файлов не остаётся ни после обратного прохода, который освободил граф, ни когда результат отброшен без него.
+# %% answer="save_on_disk"
+def save_on_disk(f, x, parameters, folder):
+    """`f(x)`, whose graph keeps its saved tensors in files in `folder`; parameters stay in memory."""
+    ### BEGIN SOLUTION
+
+    class File:
+        def __init__(self, t):
+            self.name = os.path.join(folder, f"{uuid.uuid4()}.pt")
+            torch.save(t.detach().clone(), self.name)
+
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        return t.detach() if t.untyped_storage().data_ptr() in weights else File(t)
+
+    def unpack(packed):
+        return torch.load(packed.name) if isinstance(packed, File) else packed
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+    ### END SOLUTION
+
+
+# %% alternative="save_on_disk"
+def save_on_disk(f, x, parameters, folder):
+    def pack(t):
+        if any(t.untyped_storage().data_ptr() == p.untyped_storage().data_ptr() for p in parameters):
+            return t.detach()
+        file = tempfile.NamedTemporaryFile(dir=folder)  # noqa: SIM115 (deleted when the object is)
+        torch.save(t.detach().clone(), file)
+        file.flush()
+        return file
+
+    def unpack(packed):
+        if isinstance(packed, torch.Tensor):
+            return packed
+        packed.seek(0)
+        return torch.load(packed)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% alternative="save_on_disk"
+def save_on_disk(f, x, parameters, folder):
+    import weakref
+
+    class Handle:
+        pass
+
+    weights = [p.data_ptr() for p in parameters]
+    count = iter(range(10**9))
+
+    def pack(t):
+        if t.data_ptr() in weights:
+            return t.detach(), None
+        handle, name = Handle(), os.path.join(folder, str(next(count)))
+        with open(name, "wb") as stream:
+            stream.write(t.detach().contiguous().numpy().tobytes())
+        handle.read = (name, t.dtype, t.shape)
+        weakref.finalize(handle, os.unlink, name)
+        return handle, t.dtype
+
+    def unpack(packed):
+        handle, dtype = packed
+        if dtype is None:
+            return handle
+        name, dtype, shape = handle.read
+        with open(name, "rb") as stream:
+            return torch.frombuffer(bytearray(stream.read()), dtype=dtype).reshape(shape)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% alternative="save_on_disk"
+def save_on_disk(f, x, parameters, folder):
+    pointers = set(p.untyped_storage().data_ptr() for p in parameters)
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in pointers:
+            return t.detach()
+        own = tempfile.TemporaryDirectory(dir=folder)
+        torch.save(torch.empty_like(t, memory_format=torch.contiguous_format).copy_(t), os.path.join(own.name, "t"))
+        return own
+
+    def unpack(own):
+        return own if isinstance(own, torch.Tensor) else torch.load(os.path.join(own.name, "t"))
+
+    with saved_tensors_hooks(pack, unpack):
+        y = f(x)
+    return y
+
+
+# %% check="save_on_disk"
+from autograder import check
+
+check("save_on_disk")
+# %% [markdown] tags=["en"]
+# ## Not keeping it at all: checkpoints
+#
+# A checkpoint keeps the input of a segment of layers and nothing from inside. When backward arrives there, the segment runs forward once more, now with a graph. Memory is paid for with a second forward pass. `checkpoint(function, x, use_reentrant=False)` does it for any function; always pass the last argument, since the old variant behind `True` gives the weights no gradient when `x` requires none.
+#
+# Before you place any, look at three numbers for 16 layers of 64 × 64, with 1024 samples: what is kept after the forward pass, and the peak of forward and backward together.
+# %% [markdown] tags=["ru"] of="58efb47e"
+# ## Не хранить вовсе: контрольные точки
+#
+# Контрольная точка активаций (checkpointing) хранит вход сегмента из нескольких слоёв и ничего внутри него. Когда обратный проход доходит до сегмента, тот выполняется вперёд ещё раз, теперь с графом. За память платят вторым прямым проходом. `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией; последний аргумент указывайте всегда: старый вариант с `True` не даёт весам градиента, если `x` его не требует.
+#
+# Прежде чем расставлять точки, посмотрите на числа для 16 слоёв 64 × 64 и 1024 примеров: сколько хранится после прямого прохода и каков пик за прямой и обратный проходы вместе.
+# %%
+net = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh()) for _ in range(16)])
+data = torch.ones(1024, 64)
+
+
+def plain(x):
+    return net(x)
+
+
+def every_layer(x):
+    for layer in net:
+        x = checkpoint(layer, x, use_reentrant=False)
+    return x
+
+
+def everything(x):
+    return checkpoint(net, x, use_reentrant=False)
+
+
+def memory(run):
+    """Bytes kept after the forward pass, and the peak of both passes."""
+    net.zero_grad()
+    with live_bytes([*net.parameters(), data]) as live:
+        loss = run(data).sum()
+        kept = live.now
+        loss.backward()
+    return kept, live.peak
+
+
+for run in (plain, every_layer, everything):
+    kept, peak = memory(run)
+    print(f"{run.__name__:12} kept {kept:9,}  peak {peak:9,}")
+# %% tags=["fact"]
+measured = {run.__name__: memory(run) for run in (plain, every_layer, everything)}
+assert measured["plain"][0] == 16 * 262_144 + 4
+assert measured["every_layer"][0] == 15 * 262_144 + 4
+assert measured["everything"][0] == 4
+assert len({peak for _, peak in measured.values()}) == 1
+one = torch.ones(2, 64)
+net.zero_grad()
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    old = checkpoint(net, one, use_reentrant=True)
+assert not old.requires_grad
+
+
+# %% [markdown] tags=["en"]
+# One activation is 262 144 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16. One checkpoint around everything keeps nothing at all, and its peak is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
+#
+# Somewhere in between is the best place. With $k$ segments of $s$ layers about $k$ borders wait while about $s$ results of one segment are alive.
+# %% [markdown] tags=["ru"] of="2a065182"
+# Одна активация — это 262 144 байта. Контрольная точка у каждого слоя хранит 15 границ между ними: выигрыш — одна активация из 16. Одна точка вокруг всего не хранит ничего, а пик тот же с точностью до байта: при обратном проходе сразу вычисляются все 16 слоёв. «Байты, сохранённые после прямого прохода» — число, которое можно сделать нулём без всякой пользы. Измеряйте пик.
+#
+# Лучшее место где-то посередине. При $k$ сегментах по $s$ слоёв ждёт около $k$ границ, а живы около $s$ результатов одного сегмента.
+# %% [markdown] tags=["en"]
+# ### Exercise `checkpointed`: a budget for the peak
+# *design · ●●● · 16 minutes · 5 points*
+#
+# `layers` is a list of $L$ modules, each of which keeps the shape of its input; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
+#
+# * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
+# * at no moment of forward and backward more than $2\sqrt{L} + 3.5$ times the bytes of `x` are in memory, the output and the gradients included; it is tried on 16 and on 80 layers that save one tensor each;
+# * each layer is called at most twice, forward pass and recomputation together.
+# %% [markdown] tags=["ru"] of="4f736cf7"
+# ### Упражнение `checkpointed`: бюджет на пик
+# *спроектировать · ●●● · 16 минут · 5 баллов*
+#
+# `layers` — список из $L$ модулей, каждый из которых сохраняет форму входа; `x` — вход, который может требовать градиента или не требовать. Верните результат последовательного применения слоёв так, чтобы при любом $L$
+#
+# * результат и градиенты (параметров слоёв и `x`, если он требует градиента) были такими же, как без контрольных точек;
+# * ни в один момент прямого и обратного проходов в памяти не было больше $2\sqrt{L} + 3.5$ размеров `x` в байтах, считая результат и градиенты; проверяется на 16 и на 80 слоях, каждый из которых сохраняет один тензор;
+# * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление.
+# %% answer="checkpointed"
+def checkpointed(layers, x):
+    """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""
+    ### BEGIN SOLUTION
+    size = max(1, round(len(layers) ** 0.5))
+    for start in range(0, len(layers), size):
+        segment = torch.nn.Sequential(*layers[start : start + size])
+        x = checkpoint(segment, x, use_reentrant=False)
+    return x
+    ### END SOLUTION
+
+
+# %% alternative="checkpointed"
+def checkpointed(layers, x):
+    from math import isqrt
+
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    return checkpoint_sequential(layers, max(1, isqrt(len(layers))), x, use_reentrant=False)
+
+
+# %% alternative="checkpointed"
+def checkpointed(layers, x):
+    def run(h, *part):
+        for layer in part:
+            h = layer(h)
+        return h
+
+    size = -(-len(layers) // max(1, int(len(layers) ** 0.5)))
+    while len(layers) > 0:
+        x = checkpoint(run, x, *layers[:size], use_reentrant=False)
+        layers = layers[size:]
+    return x
+
+
+# %% alternative="checkpointed"
+class _Segment(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, x, *parameters):
+        ctx.run, ctx.parameters = run, parameters
+        ctx.save_for_backward(x)
+        return run(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            y = ctx.run(x)
+        return None, *torch.autograd.grad(y, (x, *ctx.parameters), gradient)
+
+
+def checkpointed(layers, x):
+    size = max(1, int(len(layers) ** 0.5))
+    for start in range(0, len(layers), size):
+        run = torch.nn.Sequential(*layers[start : start + size])
+        x = _Segment.apply(run, x, *run.parameters())
+    return x
+
+
+# %% check="checkpointed"
+from autograder import check
+
+check("checkpointed")
+
+
+# %% tags=["picture"]
+import math
+
+import matplotlib.pyplot as plt
+
+
+def peak_of(size, count=36):
+    x = torch.zeros(64, 64, requires_grad=True)
+    with live_bytes([x]) as live:
+        h = x
+        for start in range(0, count, size):
+            segment = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(start, min(start + size, count))])
+            h = checkpoint(segment, h, use_reentrant=False)
+        h.sum().backward()
+    return live.peak / (64 * 64 * 4)
+
+
+sizes = [1, 2, 3, 4, 5, 6, 8, 9, 12, 18, 24, 36]
+plt.figure(figsize=(6, 3))
+plt.plot(sizes, [peak_of(size) for size in sizes], "o-")
+plt.xlabel("layers in a segment, of 36")
+plt.ylabel("peak, in activations")
+plt.ylim(bottom=0)
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left every border is kept, on the right every result of the one segment.
+#
+# ### Extra exercise `hide_saved`: nothing saved, the same peak
+# *write the counter-example · ●○○ · 6 minutes · 3 points · extra*
+#
+# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more.
+# %% [markdown] tags=["ru"] of="217d65d7"
+# Около минимума, примерно у корня из числа слоёв, кривая пологая, а на обоих концах она так же высока, как без точек. Слева хранится каждая граница, справа — каждый результат единственного сегмента.
+#
+# ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
+# *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# Кто-то сообщает: «после прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает ошибку. Аргументы у неё те же, что у `checkpointed`; она возвращает результат слоёв с верными градиентами, после прямого прохода через 16 слоёв хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`.
+# %% answer="hide_saved"
+def hide_saved(layers, x):
+    """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
+    ### BEGIN SOLUTION
+    return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=False)
+    ### END SOLUTION
+
+
+# %% alternative="hide_saved"
+def hide_saved(layers, x):
+    def run(h):
+        for layer in layers:
+            h = layer(h)
+        return h
+
+    return checkpoint(run, x, use_reentrant=False, preserve_rng_state=False)
+
+
+# %% alternative="hide_saved"
+def hide_saved(layers, x):
+    from torch.utils.checkpoint import checkpoint_sequential
+
+    return checkpoint(lambda h: checkpoint_sequential(layers, 1, h, use_reentrant=False), x, use_reentrant=False)
+
+
+# %% alternative="hide_saved"
+class _Whole(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, x, *parameters):
+        ctx.run, ctx.x, ctx.parameters = run, x, parameters
+        return run(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            x = ctx.x.detach().requires_grad_()
+            y = ctx.run(x)
+        return None, *torch.autograd.grad(y, (x, *ctx.parameters), gradient)
+
+
+def hide_saved(layers, x):
+    run = torch.nn.Sequential(*layers)
+    return _Whole.apply(run, x, *run.parameters())
+
+
+# %% check="hide_saved"
+from autograder import check
+
+check("hide_saved")
+# %% [markdown] tags=["en"]
+# ## A second forward pass is a second forward pass
+#
+# Whatever a layer does besides its result, it does twice under a checkpoint. `BatchNorm` updates its running mean in training: once in the forward pass and once in the recomputation. Dropout is safe, because `checkpoint` puts the random state back before it recomputes.
+# %% [markdown] tags=["ru"] of="5465495c"
+# ## Второй прямой проход — это второй прямой проход
+#
+# Всё, что слой делает помимо результата, под контрольной точкой он делает дважды. `BatchNorm` при обучении обновляет скользящее среднее: один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением `checkpoint` восстанавливает состояние генератора случайных чисел.
+# %%
+batch = torch.tensor([[1.0], [3.0]], requires_grad=True)
+for name, run in (
+    ("plain", lambda norm: norm(batch)),
+    ("checkpoint", lambda norm: checkpoint(norm, batch, use_reentrant=False)),
+):
+    norm = torch.nn.BatchNorm1d(1)
+    run(norm).sum().backward()
+    print(f"{name:10} running mean {norm.running_mean.item():.2f}, batches {norm.num_batches_tracked.item()}")
+# %% tags=["fact"]
+assert round(norm.running_mean.item(), 4) == 0.38 and norm.num_batches_tracked.item() == 2
+ones = torch.ones(1000, requires_grad=True)
+dropped = checkpoint(torch.nn.Dropout(0.5), ones, use_reentrant=False)
+dropped.sum().backward()
+assert torch.equal(dropped.detach(), ones.grad)
+
+
+# %% [markdown] tags=["en"]
+# ## Counting for yourself
+#
+# The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now.
+#
+# ### Extra exercise `count_saved`: count what is kept
+# *complete · ●●○ · 12 minutes · 4 points · extra*
+#
+# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them.
+# %% [markdown] tags=["ru"] of="465ce54e"
+# ## Посчитать самому
+#
+# Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый из них — пара хуков, и теперь вы можете написать её сами.
+#
+# ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
+# *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
+#
+# Верните число байтов, которые граф `f(x)` хранит для обратного прохода: хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` и их представлений не считаются.
+# %% answer="count_saved"
+def count_saved(f, x, parameters):
+    """Bytes of the storages that the graph of `f(x)` keeps, those of `parameters` left out."""
+    ### BEGIN SOLUTION
+    kept = {}
+
+    def pack(t):
+        storage = t.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return t.detach()
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = f(x)  # alive until the count is made
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    return sum(size for pointer, size in kept.items() if pointer not in weights)
+    ### END SOLUTION
+
+
+# %% alternative="count_saved"
+def count_saved(f, x, parameters):
+    with saved_bytes(known=parameters) as saved:
+        y = f(x)
+    return saved.now
+
+
+# %% alternative="count_saved"
+def count_saved(f, x, parameters):
+    storages = {}
+    waiting, seen = [f(x).grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        for name in dir(node):
+            value = getattr(node, name) if name.startswith("_saved_") else None
+            for t in value if isinstance(value, (tuple, list)) else [value]:
+                if isinstance(t, torch.Tensor):
+                    storages[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        waiting += [after for after, _ in node.next_functions]
+    for p in parameters:
+        storages.pop(p.untyped_storage().data_ptr(), None)
+    return sum(storages.values())
+
+
+# %% alternative="count_saved"
+def count_saved(f, x, parameters):
+    saved = []
+    with saved_tensors_hooks(lambda t: saved.append(t.detach()) or len(saved) - 1, saved.__getitem__):
+        f(x)
+    distinct = []
+    for storage in (t.untyped_storage() for t in saved):
+        known = [p.untyped_storage() for p in parameters] + distinct
+        if all(storage.data_ptr() != other.data_ptr() for other in known):
+            distinct.append(storage)
+    return sum(storage.nbytes() for storage in distinct)
+
+
+# %% check="count_saved"
+from autograder import check
+
+check("count_saved")
+
+
+# %% [markdown] tags=["en"]
+# ## What hooks switch off
+#
+# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves and compares when backward comes; a difference is an error. Under hooks nobody compares.
+# %% [markdown] tags=["ru"] of="81be2181"
+# ## Что отключают хуки
+#
+# Каждый тензор считает свои изменения на месте: `t._version` (счётчик версий). Граф без хуков запоминает версию того, что сохраняет, и сравнивает её, когда начинается обратный проход; расхождение — ошибка. С хуками никто не сравнивает.
+# %%
+def edited_after_saving(run):
+    x = torch.ones(3, requires_grad=True)
+    h = x * 2
+    y = run(lambda h: h**2, h)
+    h.add_(1)
+    try:
+        y.sum().backward()
+        return x.grad.tolist()
+    except RuntimeError as error:
+        return str(error).split(":")[0]
+
+
+def with_identity_hooks(f, h):
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        return f(h)
+
+
+print("no hooks:   ", edited_after_saving(lambda f, h: f(h)))
+print("these hooks:", edited_after_saving(with_identity_hooks))
+# %% tags=["fact"]
+assert edited_after_saving(with_identity_hooks) == [12.0, 12.0, 12.0]
+assert "modified by an inplace operation" in edited_after_saving(lambda f, h: f(h))
+
+
+def with_copies(f, h):
+    with saved_tensors_hooks(torch.clone, lambda t: t):
+        return f(h)
+
+
+def on_cpu(f, h):
+    with torch.autograd.graph.save_on_cpu():
+        return f(h)
+
+
+assert edited_after_saving(with_copies) == [8.0, 8.0, 8.0]
+if not torch.cuda.is_available():
+    assert edited_after_saving(on_cpu) == [12.0, 12.0, 12.0]
+
+
+# %% [markdown] tags=["en"]
+# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, to a GPU's host) are safe; `save_on_cpu()` copies nothing that is already on the CPU, and gives 12 there, too.
+#
+# ### Extra exercise `notice_edits`: twelve instead of eight
+# *find the bug · ●●● · 14 minutes · 4 points · extra*
+#
+# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
+# %% [markdown] tags=["ru"] of="5a7f8c92"
+# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и там тоже даёт 12.
+#
+# ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
+# *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
+#
+# Функция возвращает `f(x)` с опубликованной парой хуков, которая ничего не делает. Исправьте пару: если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` вызывает `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
+# %% answer="notice_edits"
+def notice_edits(f, x):
+    def pack(t):
+        kept = t.detach()
+        return kept, kept._version
+
+    def unpack(packed):
+        kept, version = packed
+        if kept._version != version:
+            raise RuntimeError("a saved tensor was changed in place")
+        return kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% given="notice_edits"
+def notice_edits(f, x):
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        return f(x)
+
+
+# %% alternative="notice_edits"
+class _Watched:
+    def __init__(self, t):
+        self.version, self.tensor = t._version, t.detach()
+
+    def read(self):
+        if self.tensor._version > self.version:
+            raise RuntimeError(f"changed {self.tensor._version - self.version} times")
+        return self.tensor
+
+
+def notice_edits(f, x):
+    with saved_tensors_hooks(_Watched, _Watched.read):
+        return f(x)
+
+
+# %% alternative="notice_edits"
+def notice_edits(f, x):
+    return f(x)  # autograd's own check
+
+
+# %% alternative="notice_edits"
+def notice_edits(f, x):
+    versions = []
+
+    def pack(t):
+        kept = t.view_as(t).detach()
+        versions.append(kept._version)
+        return kept, len(versions) - 1
+
+    def unpack(packed):
+        kept, index = packed
+        if versions[index] == kept._version:
+            return kept
+        raise RuntimeError
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% check="notice_edits"
+from autograder import check
+
+check("notice_edits")
+
+
+# %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# There the two memories are really two. `save_on_cpu(pin_memory=True)` copies what is saved into the machine's memory (pinned: the copy is faster) and back; the peak is measured by the allocator itself. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
+# %% [markdown] tags=["ru"] of="129fab99"
+# ## На GPU
+#
+# Там это действительно две разные памяти. `save_on_cpu(pin_memory=True)` копирует сохранённое в память машины (закреплённую: так копирование быстрее) и обратно; пик измеряет сам распределитель памяти. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# %%
+def offloaded(x):
+    with torch.autograd.graph.save_on_cpu(pin_memory=True):
+        return net(x)
+
+
+if torch.cuda.is_available():
+    net.cuda()
+    data = data.cuda()
+    for run in (plain, every_layer, everything, offloaded):
+        net.zero_grad()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run(data).sum().backward()
+        peak = torch.cuda.max_memory_allocated() - before
+        print(f"{run.__name__:12} peak {peak:9,} B on {torch.cuda.get_device_name()}")
+else:
+    print("No CUDA device here; the peaks above were counted on the CPU.")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * An operation saves what its derivative needs: its input, its result, both, a mask or nothing. Count storages, each once and whole.
+# * `pack` runs once per save, in the forward pass, in the thread of the `with`, in the innermost pair. Parameters, indices and masks pass through it as well.
+# * Never return `t` itself from `pack`: `t.detach()`. Clone before you write a slice.
+# * Hooks are trusted: no check of contents, dtype or changes in place.
+# * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
+# * Recomputation repeats every side effect.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="187138e7"
+# ## Что стоит запомнить
+#
+# * Операция сохраняет то, что нужно её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
+# * `pack` вызывается на каждое сохранение, в прямом проходе, в потоке выполнения этого `with`, у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
+# * Никогда не возвращайте из `pack` сам `t`: только `t.detach()`. Срез перед записью клонируйте.
+# * Хукам верят: ни содержимое, ни тип данных, ни изменения на месте не проверяются.
+# * Контрольные точки: около $\sqrt{L}$ сегментов. Судите о них по пику; число байтов после прямого прохода может быть нулём без всякой пользы.
+# * Повторное вычисление повторяет и все побочные действия.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()

@@ -1,0 +1,2040 @@
+# %% [markdown] tags=["en"] reading=24
+# # Custom Functions
+#
+# Somebody writes an operation of their own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and the memory has doubled. Nothing complains, because autograd believes every word of a hand-written `backward`.
+#
+# After this lesson you can:
+#
+# * write a `torch.autograd.Function` whose gradient is right for every `grad_output`;
+# * choose what it keeps for the backward pass, and count the bytes;
+# * make it right to the second derivative;
+# * test a Function that somebody else wrote.
+#
+# You need lesson 04 (`gradcheck`, second derivatives) and 05 (in-place operations, the version counter); 06 (saved tensors) helps.
+# %% [markdown] tags=["ru"] of="f76fc216"
+# # Пользовательские функции
+#
+# Кто-то написал собственную операцию вместе с формулой её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом градиент в нуле не тот, что у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше. Никто не возражает: написанному вручную `backward` autograd верит на слово.
+#
+# После урока вы сможете:
+#
+# * написать `torch.autograd.Function`, градиент которой верен при любом `grad_output`;
+# * выбрать, что она хранит для обратного прохода, и сосчитать байты;
+# * сделать её верной до второй производной включительно;
+# * проверить чужую пользовательскую функцию.
+#
+# Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий); поможет урок 06 (сохранённые тензоры).
+# %% tags=["en"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("custom_functions", language="en")
+# %% tags=["ru"]
+from autograder import hint, ready, reproduce, solution, start
+
+start("custom_functions", language="ru")
+# %%
+import warnings
+
+import torch
+
+
+# %% [markdown] tags=["en"]
+# ## An operation of your own
+#
+# A custom Function is a class with two static methods. `forward` computes the value. `backward` gets `grad_output`, the derivative of the loss with respect to the result, and returns the derivative of the loss with respect to each input. The first argument of both is the *context* `ctx`: it carries what `forward` wants `backward` to know. The class is never instantiated; it is used through `apply`.
+# %% [markdown] tags=["ru"] of="9cfe5dd0"
+# ## Собственная операция
+#
+# Пользовательская функция — это класс с двумя статическими методами. `forward` вычисляет значение. `backward` получает `grad_output`, производную функции потерь по результату, и возвращает производную функции потерь по каждому входу. Первый аргумент обоих методов — *контекст* `ctx`: через него `forward` передаёт то, что понадобится `backward`. Экземпляров у класса не создают, им пользуются через `apply`.
+# %%
+class Reciprocal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 1 / x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return -grad_output / x**2
+
+
+x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+y = Reciprocal.apply(x)
+print("node of the result:", y.grad_fn.name())
+(5 * y).sum().backward()
+print("x.grad:", x.grad.tolist())
+# %% tags=["fact"]
+assert y.grad_fn.name() == "ReciprocalBackward" and y.tolist() == [1, 0.5, 0.25]
+assert x.grad.tolist() == [-5, -1.25, -0.3125]
+assert torch.autograd.gradcheck(
+    Reciprocal.apply, (torch.tensor([1.0, 2.0, -3.0], dtype=torch.float64).requires_grad_(),)
+)
+with torch.no_grad():
+    assert not Reciprocal.apply(x).requires_grad
+assert not Reciprocal.apply(x.detach()).requires_grad
+
+
+# %% [markdown] tags=["en"]
+# The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied it in. A `backward` that returned $-1/x^2$ alone would be right as long as the loss is `y.sum()`, where all that arrives is ones. That is the most frequent mistake here.
+#
+# Each call of `apply` makes one new node and one new `ctx`. An old text says that a function object “is meant to be used only once”; today there is no object to use, only the class, and a node may well run twice if the graph is retained.
+#
+# Now the details on which people disagree. The `10` in `backward` is wrong on purpose. Read the function; do not call it yet.
+# %% [markdown] tags=["ru"] of="aef28413"
+# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` на него умножил. Если бы `backward` возвращал только $-1/x^2$, он был бы верен, пока функция потерь — это `y.sum()`, когда приходят одни единицы. Это самая частая ошибка.
+#
+# Каждый вызов `apply` создаёт новый узел и новый `ctx`. В одном старом тексте сказано, что объект функции «используется только один раз»; сегодня объекта нет, есть класс, а узел может выполниться и дважды, если граф сохранён.
+#
+# Теперь подробности, о которых спорят. Число `10` в `backward` неверно нарочно. Прочтите функцию, но пока не вызывайте её.
+# %%
+seen = {}
+
+
+class Tenfold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        seen["recording in forward"] = torch.is_grad_enabled()
+        seen["a.requires_grad in forward"] = a.requires_grad
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        seen["recording in backward"] = torch.is_grad_enabled()
+        seen["needs_input_grad"] = ctx.needs_input_grad
+        return 10 * grad_output, None
+
+
+class TooFew(Tenfold):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 10 * grad_output
+
+
+class TooMany(Tenfold):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 10 * grad_output, None, None
+
+
+def attempt(action):
+    """The name of the error that `action()` raises, or "accepted" when there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            action()
+        return "accepted"
+    except Exception as error:
+        return type(error).__name__
+
+
+def function_table():
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(5.0)
+    result = Tenfold.apply(a, b)
+    (3 * result).backward()
+    table = {**seen, "a.grad": a.grad.item()}
+
+    torch.autograd.grad(Tenfold.apply(a, b), a, create_graph=True)
+    table["recording in backward, create_graph=True"] = seen["recording in backward"]
+
+    table["node of Tenfold.forward(...)"] = Tenfold.forward(None, a, b).grad_fn.name()
+    table["Tenfold()(a, b)"] = attempt(lambda: Tenfold()(a, b))
+    table["one gradient for two inputs"] = attempt(lambda: TooFew.apply(a, b).backward())
+    table["a None too many"] = attempt(lambda: TooMany.apply(a, b).backward())
+
+    def slope_at_zero(f):
+        x = torch.tensor(0.0, requires_grad=True)
+        return torch.autograd.grad(f(x), x)[0].item()
+
+    zero = torch.tensor(0.0)
+    table["relu at 0"] = slope_at_zero(torch.relu)
+    table["clamp at 0"] = slope_at_zero(lambda x: x.clamp(min=0))
+    table["maximum at 0"] = slope_at_zero(lambda x: torch.maximum(x, zero))
+    table["where at 0"] = slope_at_zero(lambda x: torch.where(x > 0, x, zero))
+    return table
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `predict_function`: who calls what, and when
+# *predict · ●○○ · 8 minutes · 1 point*
+#
+# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False. `needs_input_grad` is a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; three entries are `"accepted"` or the name of the error, which is a `"RuntimeError"` wherever there is one.
+# %% [markdown] tags=["ru"] of="89cdda43"
+# ### Упражнение `predict_function`: кто, что и когда вызывает
+# *предсказать · ●○○ · 8 минут · 1 балл*
+#
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — ответ `torch.is_grad_enabled()` в этом месте: True или False. `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в трёх строках стоит `"accepted"` или имя ошибки, и если ошибка есть, то это `"RuntimeError"`.
+# %% answer="predict_function"
+predict_function = {
+    "recording in forward": False,
+    "a.requires_grad in forward": True,
+    "recording in backward": False,
+    "recording in backward, create_graph=True": True,
+    "needs_input_grad": (True, False),
+    "a.grad": 30.0,
+    "node of Tenfold.forward(...)": "MulBackward0",
+    "Tenfold()(a, b)": "RuntimeError",
+    "one gradient for two inputs": "RuntimeError",
+    "a None too many": "accepted",
+    "relu at 0": 0.0,
+    "clamp at 0": 1.0,
+    "maximum at 0": 0.5,
+    "where at 0": 0.0,
+}
+# %% given="predict_function"
+predict_function = {
+    "recording in forward": ...,
+    "a.requires_grad in forward": ...,
+    "recording in backward": ...,
+    "recording in backward, create_graph=True": ...,
+    "needs_input_grad": ...,
+    "a.grad": ...,
+    "node of Tenfold.forward(...)": ...,
+    "Tenfold()(a, b)": ...,
+    "one gradient for two inputs": ...,
+    "a None too many": ...,
+    "relu at 0": ...,
+    "clamp at 0": ...,
+    "maximum at 0": ...,
+    "where at 0": ...,
+}
+# %% check="predict_function"
+from autograder import check
+
+check("predict_function")
+# %% tags=["fact"]
+assert predict_function == function_table()
+a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0)
+try:
+    TooFew.apply(a, b).backward()
+except RuntimeError as error:
+    assert "returned an incorrect number of gradients (expected 2, got 1)" in str(error)
+
+
+class Undecorated(torch.autograd.Function):
+    def forward(ctx, x):
+        return x * 2
+
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+leaf = torch.ones(2, requires_grad=True)
+Undecorated.apply(leaf).sum().backward()
+assert leaf.grad.tolist() == [2, 2]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    try:
+        Undecorated()(leaf)
+    except RuntimeError as error:
+        assert "Legacy autograd function with non-static forward method" in str(error)
+# %% [markdown] tags=["en"]
+# Now call `function_table()`.
+# %% [markdown] tags=["ru"] of="bdcf0021"
+# А теперь вызовите `function_table()`.
+# %%
+function_table()
+
+
+# %% [markdown] tags=["en"]
+# Recording is off in `forward`: what it computes is seen by nobody, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
+#
+# `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not it: `apply` works even on a class without both decorators. What fails is the instance.
+# %% [markdown] tags=["ru"] of="07a57a4a"
+# В `forward` отслеживание выключено: его вычислений никто не видит, и в графе на всё один узел. В `backward` оно включено только с `create_graph=True`. `backward` возвращает по значению на каждый аргумент `apply`; лишние значения допустимы, если это None.
+#
+# `Tenfold()(a, b)` завершается ошибкой со словами “non-static forward method”, и читатель ищет пропущенный `@staticmethod`. Дело не в декораторе: `apply` работает даже с классом без обоих декораторов. Ошибка в том, что создан экземпляр.
+# %% [markdown] tags=["en"]
+# ## What to keep, and where
+#
+# `backward` needs the input, or the result, or both. There are two places for them: `ctx.save_for_backward(...)`, which takes tensors, and attributes of `ctx`. Do the two differ? Here is `Reciprocal` again with an attribute. Between forward and backward the input is multiplied by 10 in place.
+# %% [markdown] tags=["ru"] of="c9498b63"
+# ## Что хранить и где
+#
+# Для `backward` нужен вход, или результат, или оба. Хранить их можно в двух местах: через `ctx.save_for_backward(...)`, куда передают тензоры, и в атрибутах `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходом вход умножают на 10 на месте.
+# %%
+class ReciprocalAttribute(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return 1 / x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -grad_output / ctx.x**2
+
+
+for function in Reciprocal, ReciprocalAttribute:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 1
+    y = function.apply(h)
+    with torch.no_grad():
+        h *= 10
+    try:
+        y.sum().backward()
+        print(function.__name__, w.grad.tolist())
+    except RuntimeError as error:
+        print(function.__name__, "RuntimeError:", str(error)[:88])
+# %% tags=["fact"]
+assert torch.allclose(w.grad, torch.tensor([-0.01, -0.0025]))  # right: -1 and -0.25
+try:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = w * 1
+    y = Reciprocal.apply(h)
+    with torch.no_grad():
+        h *= 10
+    y.sum().backward()
+    raise AssertionError
+except RuntimeError as error:
+    assert "modified by an inplace operation" in str(error)
+for function, again in (Reciprocal, "RuntimeError"), (ReciprocalAttribute, "accepted"):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = function.apply(w)
+    y.backward(torch.ones(2))
+    assert attempt(lambda: y.backward(torch.ones(2))) == again
+
+
+# %% tags=["fact"]
+packed = []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
+    ReciprocalAttribute.apply(w)
+    assert packed == []
+    kept = Reciprocal.apply(w)
+    assert packed == [1]
+assert kept.grad_fn is not Reciprocal.apply(w).grad_fn
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = Reciprocal.apply(w)
+y.backward(torch.ones(2), retain_graph=True)
+y.backward(torch.ones(2))
+assert w.grad.tolist() == [-2, -0.5]
+
+
+# %% [markdown] tags=["en"]
+# -0.01 instead of -1, and no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`.
+#
+# What remains is the choice. Autograd keeps what you save until `backward`. If it is the input, it stays alive although the caller has no use for it any more. If it is the result, it costs nothing: the caller has it anyway.
+# %% [markdown] tags=["ru"] of="94bc04e5"
+# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. Для атрибута ничего этого нет. Поэтому тензоры-входы и тензоры-результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`.
+#
+# Остаётся выбор. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, он ничего не стоит: у вызывающего он есть и так.
+# %% [markdown] tags=["en"]
+# ### Exercise `exp_function`: the exponential keeps its result
+# *complete · ●○○ · 10 minutes · 4 points*
+#
+# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape, a new tensor of the same dtype, and its gradient is right for every `grad_output`.
+#
+# * `backward` does not change the tensor `grad_output`: it belongs to the caller.
+# * When the caller drops the input, nothing but the bytes of the result stays alive between the two passes.
+# * When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`.
+# %% [markdown] tags=["ru"] of="42b191c0"
+# ### Упражнение `exp_function`: экспонента хранит свой результат
+# *дописать · ●○○ · 10 минут · 4 балла*
+#
+# В одной опубликованной тетради класс `Exp(Function)` завершается с `NameError`: имя `Function` не импортировано, ячейку никто не запускал. Напишите этот класс под именем `Exp`, унаследовав его от `torch.autograd.Function`. `Exp.apply(x)` возвращает экспоненту тензора с плавающей точкой любой формы — новый тензор того же dtype, и градиент верен при любом `grad_output`.
+#
+# * `backward` не меняет тензор `grad_output`: он чужой.
+# * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаются только байты результата.
+# * Если результат изменён на месте до `backward`, torch сообщает `RuntimeError` об изменении на месте, как и для `torch.exp`.
+# %% answer="exp_function"
+class Exp(torch.autograd.Function):
+    """The exponential, entry by entry."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        result = x.exp()
+        ctx.save_for_backward(result)
+        return result
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+        ### END SOLUTION
+
+
+# %% alternative="exp_function"
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return torch.exp(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.mul(*ctx.saved_tensors, grad_output)
+
+
+# %% alternative="exp_function"
+class Exp(torch.autograd.Function):
+    def forward(ctx, x):
+        y = torch.e**x
+        ctx.save_for_backward(y)
+        ctx.shape = x.shape
+        return y
+
+    def vjp(ctx, grad_output):
+        y = ctx.saved_tensors[0]
+        return (grad_output.clone().mul_(y).view(ctx.shape),)
+
+
+# %% alternative="exp_function"
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.empty_like(x)
+        torch.exp(x, out=y)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * grad_output, None
+
+
+# %% check="exp_function"
+from autograder import check
+
+check("exp_function")
+# %% tags=["fact"]
+points = torch.tensor([0.3, -1.2, 2.0], dtype=torch.float64, requires_grad=True)
+assert torch.autograd.gradcheck(Exp.apply, (points,)) and torch.autograd.gradgradcheck(Exp.apply, (points,))
+try:
+    exec("class Exp(Function): pass", {})
+except NameError as error:
+    assert str(error) == "name 'Function' is not defined"
+
+
+# %% [markdown] tags=["en"]
+# ## The derivative at a kink
+#
+# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number between them is a *subgradient*, and you saw in the table that torch's own operations do not agree on one. None of them is wrong. But a hand-written operation that replaces `torch.relu` should make the same choice, and where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) the choice is seen.
+# %% [markdown] tags=["ru"] of="fa77ca5a"
+# ## Производная на изломе
+#
+# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число между ними называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор, и там, где много точных нулей (после другого relu, в дополнении до общей длины, в весах, которые начинаются с нуля), разница видна.
+# %%
+class SeedReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    # staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+torch.manual_seed(0)
+x = torch.randn(20, dtype=torch.float64, requires_grad=True)
+print("gradcheck on random numbers:", torch.autograd.gradcheck(SeedReLU.apply, (x,)))
+# %% tags=["fact"]
+kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+for function in SeedReLU.apply, torch.relu:
+    assert torch.autograd.gradcheck(function, (x,))
+    assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
+SeedReLU.apply(kink).backward()
+assert kink.grad.item() == 1
+
+
+# %% [markdown] tags=["en"]
+# `gradcheck` finds nothing: random numbers are hardly ever 0. And at 0 it is no judge, since it complains about `torch.relu` as well: the central difference is 0.5 there.
+#
+# ### Exercise `fix_relu`: a ReLU like torch's
+# *find the bug · ●○○ · 7 minutes · 3 points*
+#
+# This is the class from a published notebook, with its slip (`#staticmethod` for `@staticmethod`). Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
+# %% [markdown] tags=["ru"] of="3f734597"
+# `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле она не судья, потому что возражает и против `torch.relu`: центральная разность там равна 0.5.
+#
+# ### Упражнение `fix_relu`: ReLU как в torch
+# *найти ошибку · ●○○ · 7 минут · 3 балла*
+#
+# Это класс из опубликованной тетради, вместе с опиской (`#staticmethod` вместо `@staticmethod`). Исправьте его, чтобы значение и градиент `ReLU.apply(x)` были теми же, что у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` остаётся прежним. NaN и бесконечностей среди чисел нет.
+# %% answer="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input <= 0] = 0
+        return grad_input
+
+
+# %% given="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    # staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.mask = input > 0
+        return input * ctx.mask
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.mask
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        output = torch.relu(input)
+        ctx.save_for_backward(output)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (output,) = ctx.saved_tensors
+        return torch.where(output > 0, grad_output, torch.zeros_like(grad_output))
+
+
+# %% alternative="fix_relu"
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input):
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (input,) = ctx.saved_tensors
+        return grad_output.masked_fill(~(input > 0), 0)
+
+
+# %% check="fix_relu"
+from autograder import check
+
+check("fix_relu")
+
+
+# %% [markdown] tags=["en"]
+# ## Several inputs
+#
+# With two inputs `backward` returns two gradients, in the order of the arguments. Swapped ones are hard to see: for $a \cdot b$ with equal $a$ and $b$ they are the same numbers. So test with inputs that differ.
+#
+# Often only one of them is asked for: data do not require grad, weights do. `ctx.needs_input_grad` has a flag for each argument. Where it is False, return None and spare the work.
+# %% [markdown] tags=["ru"] of="a60ad400"
+# ## Несколько входов
+#
+# Если входов два, `backward` возвращает два градиента в порядке аргументов. Переставленные градиенты трудно заметить: для $a \cdot b$ при равных $a$ и $b$ это одни и те же числа. Поэтому проверяйте на разных входах.
+#
+# Часто нужен только один из них: данные градиента не требуют, а веса требуют. В `ctx.needs_input_grad` есть флаг для каждого аргумента. Где стоит False, верните None и не тратьте вычислений.
+# %%
+shapes = []
+
+
+class Difference(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a - b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        shapes.append(tuple(grad_output.shape))
+        return grad_output, -grad_output
+
+
+a = torch.ones(4, 3, requires_grad=True)
+b = torch.ones(3, requires_grad=True)
+Difference.apply(a, b).sum().backward()
+print("returned for b:", shapes[0], "   b.grad:", b.grad.tolist(), tuple(b.grad.shape))
+# %% tags=["fact"]
+assert shapes[0] == (4, 3) and b.grad.tolist() == [-4, -4, -4]
+
+
+class WrongShape(Difference):
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, torch.ones(7)
+
+
+try:
+    WrongShape.apply(a, b).sum().backward()
+except RuntimeError as error:
+    assert "got [7] but expected shape compatible with [3]" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# Here broadcasting stretched `b` from `(3,)` to `(4, 3)`, and the gradient returned for it has the stretched shape. You will read that this is an error and that `backward` has to sum over the stretched axis. It does not have to: when the shape of a gradient can come from broadcasting the input, the engine sums it down. Any other shape is an error.
+#
+# ### Exercise `product_function`: two inputs
+# *complete · ●●○ · 10 minutes · 4 points*
+#
+# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` computes nothing: None stands in its place. `grad_output` stays as it was.
+# %% [markdown] tags=["ru"] of="eae892f4"
+# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и градиент для него возвращён уже растянутой формы. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
+#
+# ### Упражнение `product_function`: два входа
+# *дописать · ●●○ · 10 минут · 4 балла*
+#
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой одного dtype, формы которых можно транслировать друг к другу. Каждый вход, который требует градиента, получает свой градиент; для входа, который его не требует, `backward` ничего не вычисляет: на его месте стоит None. `grad_output` остаётся прежним.
+# %% answer="product_function"
+class Product(torch.autograd.Function):
+    """The product of two tensors, entry by entry."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(a, b)
+        return a * b
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        a, b = ctx.saved_tensors
+        grad_a = grad_output * b if ctx.needs_input_grad[0] else None
+        grad_b = grad_output * a if ctx.needs_input_grad[1] else None
+        return grad_a, grad_b
+        ### END SOLUTION
+
+
+# %% alternative="product_function"
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(a, b):
+        return torch.mul(a, b)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% alternative="product_function"
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        # only what will be read: `b` for the gradient of `a`, and the other way round
+        ctx.save_for_backward(b if ctx.needs_input_grad[0] else None, a if ctx.needs_input_grad[1] else None)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return tuple(None if other is None else grad_output.mul(other) for other in ctx.saved_tensors)
+
+
+# %% alternative="product_function"
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.asked = a.requires_grad, b.requires_grad
+        ctx.save_for_backward(a, b)
+        return torch.einsum("...,...->...", a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        if ctx.asked == (True, False):
+            return grad_output * b, None
+        if ctx.asked == (False, True):
+            return None, grad_output * a
+        return grad_output * b, grad_output * a
+
+
+# %% check="product_function"
+from autograder import check
+
+check("product_function")
+# %% tags=["fact"]
+left = torch.rand(2, 3, dtype=torch.float64, requires_grad=True)
+right = torch.rand(3, dtype=torch.float64, requires_grad=True)
+assert torch.autograd.gradcheck(Product.apply, (left, right))
+
+
+class SwappedProduct(Product):
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return grad_output * a, grad_output * b
+
+
+same = torch.rand(3, dtype=torch.float64)
+pair = same.clone().requires_grad_(), same.clone().requires_grad_()
+assert torch.autograd.gradcheck(SwappedProduct.apply, pair)
+assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), raise_exception=False)
+
+
+# %% [markdown] tags=["en"]
+# ## Right once, wrong the second time
+#
+# A second derivative differentiates `backward`. For that, `backward` must be made of recorded operations on tensors that autograd can follow to the inputs. Which saved tensors can it follow?
+#
+# `SquareTemporary` saves `2 * x`, which spares `backward` a multiplication. The expression is $x \cdot x^2 = x^3$ at 3: the first derivative is 27, the second 18.
+# %% [markdown] tags=["ru"] of="5fac879f"
+# ## Один раз верно, второй раз нет
+#
+# Вторая производная дифференцирует сам `backward`. Для этого `backward` должен состоять из записанных операций над тензорами, от которых autograd может дойти до входов. От каких сохранённых тензоров он дойдёт?
+#
+# `SquareTemporary` сохраняет `2 * x`, чтобы сберечь для `backward` одно умножение. Выражение — $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая 18.
+# %%
+class SquareTemporary(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        twice = 2 * x
+        ctx.save_for_backward(twice)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (twice,) = ctx.saved_tensors
+        return grad_output * twice
+
+
+x = torch.tensor(3.0, requires_grad=True)
+(first,) = torch.autograd.grad(x * SquareTemporary.apply(x), x, create_graph=True)
+(second,) = torch.autograd.grad(first, x)
+print("first:", first.item(), "  second:", second.item())
+# %% tags=["fact"]
+assert (first.item(), second.item()) == (27, 12)
+cubed = x * x**2
+(first,) = torch.autograd.grad(cubed, x, create_graph=True)
+assert (first.item(), torch.autograd.grad(first, x)[0].item()) == (27, 18)
+double = torch.tensor([1.5, -0.7], dtype=torch.float64, requires_grad=True)
+assert torch.autograd.gradcheck(SquareTemporary.apply, (double,))
+assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_exception=False)
+
+
+# %% [markdown] tags=["en"]
+# 12 instead of 18, without a word. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a number. So save inputs or outputs, and compute the rest in `backward`.
+#
+# `gradcheck` is content, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. And take an expression *composed* with your function, as here: of the function alone, the derivative of a constant is asked, and you get an error about a tensor that does not require grad instead of a wrong number.
+#
+# Where a second derivative is not wanted, say so: put `@torch.autograd.function.once_differentiable` above `backward` (and below `@staticmethod`). Does a second derivative then raise an error? Run the next cell before you believe it.
+# %% [markdown] tags=["ru"] of="41dc7890"
+# 12 вместо 18, и ни слова. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` тем же тензором графа, каким был, а *выход* — связанным с этим самым узлом. Всё промежуточное возвращается просто числами. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+#
+# `gradcheck` довольна, ведь она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. И берите выражение, *составленное* с вашей функцией, как здесь: для неё одной пришлось бы дифференцировать константу, и вместо неверного числа получится ошибка о тензоре, который не требует градиента.
+#
+# Если вторая производная не нужна, так и скажите: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Станет ли тогда вторая производная ошибкой? Прежде чем поверить, выполните следующую ячейку.
+# %%
+class SquareOnce(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        return 2 * grad_output * ctx.saved_tensors[0]
+
+
+def second_by_grad(first, x):
+    return torch.autograd.grad(first, x)[0]
+
+
+def second_by_backward(first, x):
+    first.backward()
+    return x.grad
+
+
+for second_by in second_by_grad, second_by_backward:
+    x = torch.tensor(3.0, requires_grad=True)
+    (first,) = torch.autograd.grad(x * SquareOnce.apply(x), x, create_graph=True)
+    try:
+        print(f"{second_by.__name__:20}", second_by(first, x).item())
+    except RuntimeError as error:
+        print(f"{second_by.__name__:20} RuntimeError:", str(error))
+# %% tags=["fact"]
+x = torch.tensor(3.0, requires_grad=True)
+(first,) = torch.autograd.grad(x * SquareOnce.apply(x), x, create_graph=True)
+assert second_by_grad(first, x).item() == 6
+(first,) = torch.autograd.grad(x * SquareOnce.apply(x), x, create_graph=True)
+try:
+    second_by_backward(first, x)
+    raise AssertionError
+except RuntimeError as error:
+    assert str(error) == "trying to differentiate twice a function that was marked with @once_differentiable"
+assert torch.autograd.functional.hessian(lambda x: x * SquareOnce.apply(x), torch.tensor(3.0)).item() == 6
+
+
+class KeepsOutput(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(x, y, 2 * x)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        KeepsOutput.came_back = ctx.saved_tensors
+        return grad_output * ctx.saved_tensors[1]
+
+
+y = KeepsOutput.apply(x)
+torch.autograd.grad(y, x, create_graph=True)
+came_in, came_out, between = KeepsOutput.came_back
+assert came_in is x and came_out.grad_fn is y.grad_fn and between.grad_fn is None and not between.requires_grad
+KeepsOutput.came_back = None
+(alone,) = torch.autograd.grad(SquareTemporary.apply(x), x, create_graph=True)
+assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)) == "RuntimeError"
+
+
+# %% [markdown] tags=["en"]
+# `backward()` meets the error. `autograd.grad` asks only for the way to `x`, and the node that holds the error is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
+# %% [markdown] tags=["ru"] of="2a8af653"
+# `backward()` наталкивается на ошибку. А `autograd.grad` интересует только путь к `x`, и узел с ошибкой на нём не лежит: молча получается 6 вместо 18, и `torch.autograd.functional.hessian` поступает так же. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен тот `backward`, который можно дифференцировать.
+# %% [markdown] tags=["en"]
+# The same second derivatives along $x$, all by `autograd.grad`. The right line is $6x$. Each wrong one is straight and smooth as well: nothing in it looks like an error.
+# %% [markdown] tags=["ru"] of="e92e0b3e"
+# Те же вторые производные вдоль $x$, все через `autograd.grad`. Верная прямая — $6x$. Неверные тоже прямые и гладкие: по виду ошибку не заметить.
+# %% tags=["picture"]
+import matplotlib.pyplot as plt
+
+axis = torch.linspace(-3, 3, 61)
+figure, axes = plt.subplots(figsize=(6.4, 3.2))
+for label, square in {
+    "right: torch's own x * x": lambda t: t * t,
+    "SquareTemporary": SquareTemporary.apply,
+    "SquareOnce": SquareOnce.apply,
+}.items():
+    along = axis.clone().requires_grad_()
+    (slope,) = torch.autograd.grad((along * square(along)).sum(), along, create_graph=True)
+    axes.plot(axis, torch.autograd.grad(slope.sum(), along)[0], label=label)
+axes.set(xlabel="x", ylabel="second derivative", title="x * f(x), where f is meant to be the square")
+axes.legend(frameon=False)
+plt.show()
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `fix_sinh`: right once, wrong the second time
+# *find the bug · ●●○ · 10 minutes · 3 points*
+#
+# `Sinh.apply(x)` is the hyperbolic sine $(e^x - e^{-x}) / 2$; its derivative is the hyperbolic cosine, $(e^x + e^{-x}) / 2$. Value and first derivative are right. For `Sinh.apply(x)**2` at 1 the second derivative comes out as 4.76; it is 7.52.
+#
+# Mend the class, so that first and second derivatives are right, also of expressions composed with it. It may save what it needs. Refusing a second derivative is not enough here.
+# %% [markdown] tags=["ru"] of="18c84c07"
+# ### Упражнение `fix_sinh`: один раз верно, второй раз нет
+# *найти ошибку · ●●○ · 10 минут · 3 балла*
+#
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а на самом деле она равна 7.52.
+#
+# Исправьте класс, чтобы были верны первая и вторая производные, в том числе у составленных с ним выражений. Сохранять можно всё, что нужно. Отказаться от второй производной здесь недостаточно.
+# %% answer="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(x)
+        return (e - i) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (torch.exp(x) + torch.exp(-x)) / 2
+
+
+# %% given="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(e, i)
+        return (e - i) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        e, i = ctx.saved_tensors
+        return grad_output * (e + i) / 2
+
+
+# %% alternative="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sinh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * torch.sqrt(1 + y * y)
+
+
+# %% alternative="fix_sinh"
+class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sinh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0].cosh()
+
+
+# %% alternative="fix_sinh"
+class SinhOfThree(torch.autograd.Function):
+    """The way of torch's tutorial: the intermediate results become outputs, so that autograd knows them."""
+
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(e, i)
+        return (e - i) / 2, e, i
+
+    @staticmethod
+    def backward(ctx, grad_output, grad_e, grad_i):
+        e, i = ctx.saved_tensors
+        return grad_output * (e + i) / 2 + grad_e * e - grad_i * i
+
+
+class Sinh(torch.autograd.Function):
+    @classmethod
+    def apply(cls, x):
+        return SinhOfThree.apply(x)[0]
+
+
+# %% check="fix_sinh"
+from autograder import check
+
+check("fix_sinh")
+
+
+# %% tags=["fact"]
+class GivenSinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e, i = torch.exp(x), torch.exp(-x)
+        ctx.save_for_backward(e, i)
+        return (e - i) / 2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        e, i = ctx.saved_tensors
+        return grad_output * (e + i) / 2
+
+
+one = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+for function, wanted in (GivenSinh, 4.76), (Sinh, 7.52):
+    (first,) = torch.autograd.grad(function.apply(one) ** 2, one, create_graph=True)
+    assert round(torch.autograd.grad(first, one)[0].item(), 2) == wanted
+assert torch.autograd.gradcheck(GivenSinh.apply, (one,)) and torch.autograd.gradgradcheck(Sinh.apply, (one,))
+assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception=False)
+
+
+# %% [markdown] tags=["en"]
+# ## One node instead of three
+#
+# Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the extras), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40 000.
+# %% [markdown] tags=["ru"] of="19475c4b"
+# ## Один узел вместо трёх
+#
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. В записи через операции граф хранит рядом с `x` ещё и сигмоиду. Собственная `silu` в torch хранит один `x`. Ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000.
+# %%
+from autograder.measure import live_bytes
+
+x = torch.linspace(-3, 3, 5000, dtype=torch.float64, requires_grad=True)
+alive = {}
+for name, f in {"written out": lambda x: x * torch.sigmoid(x), "torch's silu": torch.nn.functional.silu}.items():
+    with live_bytes([x]) as live:
+        y = f(x)
+        alive[name] = live.now
+    print(f"{name:14}{alive[name]:8} bytes alive besides x")
+# %% tags=["fact"]
+assert torch.nn.functional.silu(x).grad_fn._saved_self is x
+assert alive == {"written out": 80_000, "torch's silu": 40_000} and y.numel() * y.element_size() == 40_000
+
+
+# %% [markdown] tags=["en"]
+# ### Exercise `silu_function`: one node, nothing new to keep
+# *design · ●●● · 15 minutes · 5 points*
+#
+# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
+# %% [markdown] tags=["ru"] of="2e439869"
+# ### Упражнение `silu_function`: один узел, и хранить нечего
+# *спроектировать · ●●● · 15 минут · 5 баллов*
+#
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у составленных с ней выражений. После прямого прохода в памяти остаются только результат и вход, который держат снаружи. Время не учитывается: вычислять что-то дважды можно.
+# %% answer="silu_function"
+class SiLU(torch.autograd.Function):
+    """`x * sigmoid(x)` that keeps its input alone."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+        ### END SOLUTION
+
+
+# %% alternative="silu_function"
+class SiLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.silu(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            y = x * torch.sigmoid(x) if x.requires_grad else torch.nn.functional.silu(x)
+            return torch.autograd.grad(y, x, grad_output, create_graph=torch.is_grad_enabled())[0]
+
+
+# %% alternative="silu_function"
+class SiLU(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x / (1 + torch.exp(-x))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0], output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * (y + s * (1 - y))
+
+
+# %% alternative="silu_function"
+class SiLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sigmoid().mul_(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        _, vjp = torch.func.vjp(lambda t: t * t.sigmoid(), ctx.saved_tensors[0])
+        return vjp(grad_output)[0]
+
+
+# %% check="silu_function"
+from autograder import check
+
+check("silu_function")
+
+
+# %% [markdown] tags=["en"]
+# ## A gradient that is no derivative
+#
+# The exercises from here on are extras. The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of -1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
+#
+# ### Extra exercise `sign_function`: a sign that learns
+# *complete · ●○○ · 6 minutes · 3 points · extra*
+#
+# Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [-1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
+# %% [markdown] tags=["ru"] of="0fb18f91"
+# ## Градиент, который не производная
+#
+# Дальше идут дополнительные упражнения. Производная знака равна 0 везде, где она есть, поэтому всё, что стоит перед знаком, по ней учиться не может. И всё же сети с весами -1 и 1 обучают: `backward` возвращает вместо неё что-нибудь полезное, это называется *сквозной оценкой градиента* (STE). На такой функции `gradcheck` обязана не проходить: она сравнивает с настоящей производной. Сравнивайте с той формулой, которая вам нужна.
+#
+# ### Дополнительное упражнение `sign_function`: знак, который учится
+# *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
+#
+# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент `x` равен `grad_output` там, где `x` лежит в [-1, 1] вместе с концами, и нулю в остальных местах. `grad_output` остаётся прежним.
+# %% answer="sign_function"
+class Sign(torch.autograd.Function):
+    """The sign of each entry, with a gradient that passes where |x| is at most 1."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(x)
+        return x.sign()
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        (x,) = ctx.saved_tensors
+        return grad_output * (x.abs() <= 1)
+        ### END SOLUTION
+
+
+# %% alternative="sign_function"
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.inside = (x >= -1) & (x <= 1)
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.where(ctx.inside, grad_output, 0.0)
+
+
+# %% alternative="sign_function"
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[x.abs() > 1] = 0
+        return grad_input
+
+
+# %% alternative="sign_function"
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sign()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0] == inputs[0].clamp(-1, 1))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.masked_fill(~ctx.saved_tensors[0], 0)
+
+
+# %% check="sign_function"
+from autograder import check
+
+check("sign_function")
+# %% tags=["fact"]
+points = torch.tensor([0.5, -0.25, 2.0], dtype=torch.float64, requires_grad=True)
+assert not torch.autograd.gradcheck(Sign.apply, (points,), raise_exception=False)
+assert torch.autograd.grad(points.sign().sum(), points)[0].tolist() == [0, 0, 0]
+
+
+# %% [markdown] tags=["en"]
+# To make one part of a network work *against* another, the gradient is turned round between them, and often scaled. The value passes as it is. What if `forward` returns `x` itself?
+# %% [markdown] tags=["ru"] of="41e5d0c8"
+# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают, а часто и умножают на число. Значение проходит как есть. А что, если `forward` вернёт сам `x`?
+# %%
+class PassOn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+x = torch.ones(2, requires_grad=True)
+y = PassOn.apply(x)
+print("the same tensor:", y is x, "  the same memory:", y.data_ptr() == x.data_ptr())
+try:
+    y.mul_(3)
+except RuntimeError as error:
+    print("RuntimeError:", str(error)[:64])
+# %% tags=["fact"]
+assert y is not x and y.data_ptr() == x.data_ptr()
+try:
+    PassOn.apply(x * 1).mul_(3)
+    raise AssertionError
+except RuntimeError as error:
+    assert str(error).startswith("Output 0 of PassOn is a view and is being modified inplace.")
+
+
+# %% [markdown] tags=["en"]
+# The result is a view, and torch refuses to change a view made inside a custom Function. It is not wrong, but whoever writes `relu_()` behind it gets an error.
+#
+# ### Extra exercise `reverse_function`: a gradient turned round
+# *complete · ●●○ · 8 minutes · 3 points · extra*
+#
+# Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`. The result can be changed in place, and `x` does not change with it.
+# %% [markdown] tags=["ru"] of="2e81c477"
+# Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch отказывается. Это не ошибка, но тот, кто напишет дальше `relu_()`, получит исключение.
+#
+# ### Дополнительное упражнение `reverse_function`: развёрнутый градиент
+# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с числами из `x`. Градиент `x` равен `grad_output`, умноженному на `-factor`. Результат можно изменить на месте, и `x` от этого не меняется.
+# %% answer="reverse_function"
+class Reverse(torch.autograd.Function):
+    """Passes the numbers on, and the gradient times `-factor`."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ### BEGIN SOLUTION
+        ctx.factor = factor
+        return x.clone()
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        return -ctx.factor * grad_output, None
+        ### END SOLUTION
+
+
+# %% alternative="reverse_function"
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(x, factor):
+        return 1 * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.factor = inputs
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.neg() * ctx.factor, None
+
+
+# %% alternative="reverse_function"
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(torch.tensor(factor, dtype=x.dtype))
+        return torch.empty_like(x).copy_(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (factor,) = ctx.saved_tensors
+        return (-grad_output * factor if ctx.needs_input_grad[0] else None), None
+
+
+# %% alternative="reverse_function"
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x + 0
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.mul(grad_output, -ctx.factor), None, None
+
+
+# %% check="reverse_function"
+from autograder import check
+
+check("reverse_function")
+
+
+# %% [markdown] tags=["en"]
+# ## What is not yours
+#
+# Two operations add up to one result: `a.exp() + TimesTwo.apply(b)`. An addition sends the same tensor back to both. `TimesTwo` doubles it in place, which saves an allocation. The derivative of `a.exp()` at 0 is 1. What is `a.grad`?
+# %% [markdown] tags=["ru"] of="b2f6482a"
+# ## Чужой тензор
+#
+# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. Сложение отправляет обеим назад один и тот же тензор. `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# %%
+class TimesTwo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.mul_(2)
+
+
+a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+(a.exp() + TimesTwo.apply(b)).backward()
+print("a.grad:", a.grad.item(), "  b.grad:", b.grad.item())
+print("gradcheck:", torch.autograd.gradcheck(TimesTwo.apply, (b,)))
+# %% tags=["fact"]
+assert a.grad.item() == 2 and b.grad.item() == 2
+assert torch.autograd.gradcheck(TimesTwo.apply, (b,))
+alone = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+(TimesTwo.apply(alone) + (other := torch.tensor(0.0, requires_grad=True)).exp()).backward()
+assert other.grad.item() == 1  # here `exp` is the newer node and runs first
+
+
+# %% [markdown] tags=["en"]
+# 2 instead of 1, and the wrong gradient is not the one of the careless Function: its neighbour pays. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the newest node runs first. The only sure test is to look at `grad_output` afterwards.
+#
+# ### Extra exercise `leaky_function`: the neighbour's gradient
+# *find the bug · ●●○ · 7 minutes · 3 points · extra*
+#
+# `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
+# %% [markdown] tags=["ru"] of="66d42d84"
+# 2 вместо 1, причём неверен градиент не у самой небрежной функции, а у её соседки. `gradcheck` проходит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, всё снова верно: первым выполняется самый новый узел. Надёжная проверка одна: посмотреть на `grad_output` после прохода.
+#
+# ### Дополнительное упражнение `leaky_function`: градиент соседа
+# *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
+#
+# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где отрицателен (нуля среди чисел нет); `slope` — число. Градиент верен. Исправьте класс, чтобы `grad_output` оставался прежним и сосед тоже получал верный градиент.
+# %% answer="leaky_function"
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.where(x < 0, slope * x, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[x < 0] *= ctx.slope
+        return grad_input, None
+
+
+# %% given="leaky_function"
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.where(x < 0, slope * x, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        grad_output[x < 0] *= ctx.slope
+        return grad_output, None
+
+
+# %% alternative="leaky_function"
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return torch.nn.functional.leaky_relu(x, slope)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x < 0, grad_output * ctx.slope, grad_output), None
+
+
+# %% alternative="leaky_function"
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.factor = torch.ones_like(x).masked_fill(x < 0, slope)
+        return x * ctx.factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor, None
+
+
+# %% alternative="leaky_function"
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return x.clamp(min=0) + slope * x.clamp(max=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        negative = (x < 0).to(x.dtype)
+        return grad_output * (1 - negative) + ctx.slope * grad_output * negative, None
+
+
+# %% check="leaky_function"
+from autograder import check
+
+check("leaky_function")
+
+
+# %% [markdown] tags=["en"]
+# ## State of one call
+#
+# A class is shared by all calls of its Function. What one call has to remember belongs to its `ctx`.
+#
+# ### Extra exercise `square_function`: two calls, one memory
+# *find the bug · ●●○ · 8 minutes · 3 points · extra*
+#
+# `Square.apply(x)` is right when it is called once. After two calls, for 1 and for 5, the gradients are 10 and 10 instead of 2 and 10. Mend the class, so that each call has its own gradient, in whatever order they are asked for. If the input is changed in place before `backward`, torch must raise its `RuntimeError` about an in-place operation.
+# %% [markdown] tags=["ru"] of="09cdf367"
+# ## Состояние одного вызова
+#
+# Класс у всех вызовов функции общий. То, что должен помнить один вызов, принадлежит его `ctx`.
+#
+# ### Дополнительное упражнение `square_function`: два вызова, одна память
+# *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# `Square.apply(x)` работает верно, если вызвать её один раз. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни просили. Если вход изменён на месте до `backward`, torch должен сообщить `RuntimeError` об изменении на месте.
+# %% answer="square_function"
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * grad_output * x
+
+
+# %% given="square_function"
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        Square.saved = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output * Square.saved
+
+
+# %% alternative="square_function"
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.square()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0] * 2
+
+
+# %% alternative="square_function"
+class Square(torch.autograd.Function):
+    def forward(ctx, x):
+        ctx.save_for_backward(x, None)
+        return torch.pow(x, 2)
+
+    def backward(ctx, grad_output):
+        x, _ = ctx.saved_tensors
+        half = grad_output * x
+        return half + half
+
+
+# %% alternative="square_function"
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.version = x._version
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.x._version != ctx.version:
+            raise RuntimeError("the input has been modified by an inplace operation")
+        return 2 * grad_output * ctx.x
+
+
+# %% check="square_function"
+from autograder import check
+
+check("square_function")
+
+
+# %% tags=["fact"]
+class GivenSquare(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        GivenSquare.saved = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output * GivenSquare.saved
+
+
+def both_gradients(function):
+    a, b = torch.tensor(1.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+    (function.apply(a) + function.apply(b)).backward()
+    return a.grad.item(), b.grad.item()
+
+
+assert both_gradients(GivenSquare) == (10, 10) and both_gradients(Square) == (2, 10)
+
+
+# %% [markdown] tags=["en"]
+# ## In place, and said so
+#
+# A Function may change its input in place, if it says so: `ctx.mark_dirty(x)` in `forward`, and `x` is returned. Without that call autograd takes the result for a new tensor. Then the input still has its old place in the graph, although its numbers are new.
+# %% [markdown] tags=["ru"] of="d02f8440"
+# ## На месте и не тайком
+#
+# Функция может изменить свой вход на месте, если сообщит об этом: `ctx.mark_dirty(x)` в `forward`, и `x` возвращается. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
+# %%
+class DoubleSilently(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 2
+
+
+x = torch.ones(2, requires_grad=True)
+h = x * 1
+y = DoubleSilently.apply(h)
+print("h:", h.tolist(), "  the result is h:", y is h)
+h.sum().backward()
+print("x.grad by way of h:", x.grad.tolist(), "  right: [2.0, 2.0]")
+# %% tags=["fact"]
+assert h.tolist() == [2, 2] and y is not h and x.grad.tolist() == [1, 1]
+
+
+class DoubleDirty(DoubleSilently):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+
+x = torch.ones(2, requires_grad=True)
+h = x * 1
+assert DoubleDirty.apply(h) is h
+h.sum().backward()
+assert x.grad.tolist() == [2, 2]
+assert (
+    attempt(lambda: DoubleDirty.apply(x)) == "RuntimeError" and attempt(lambda: DoubleSilently.apply(x)) == "accepted"
+)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `scale_function`: in place, and said so
+# *complete · ●●○ · 8 minutes · 3 points · extra*
+#
+# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`.
+# %% [markdown] tags=["ru"] of="d44b8776"
+# ### Дополнительное упражнение `scale_function`: на месте и не тайком
+# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и у того, кто продолжает с результатом, и у того, кто продолжает с `x`.
+# %% answer="scale_function"
+class ScaleInPlace(torch.autograd.Function):
+    """Multiplies a tensor by a number in place."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ### BEGIN SOLUTION
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        return grad_output * ctx.factor, None
+        ### END SOLUTION
+
+
+# %% alternative="scale_function"
+class ScaleInPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        x *= factor
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(torch.full((), factor, dtype=x.dtype))
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.saved_tensors[0] * grad_output, None
+
+
+# %% alternative="scale_function"
+class ScaleInPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(x, factor):
+        return x.copy_(x * factor)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+        ctx.factor = inputs[1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.factor * grad_output, None
+
+
+# %% alternative="scale_function"
+class ScaleInPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.times = lambda tensor: tensor * factor
+        ctx.mark_dirty(x)
+        torch.mul(x, factor, out=x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.times(grad_output), None
+
+
+# %% check="scale_function"
+from autograder import check
+
+check("scale_function")
+
+
+# %% [markdown] tags=["en"]
+# ## A second output
+#
+# A `forward` with two outputs gets two gradients in its `backward`. An output that nobody used arrives as zeros, not as None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then somebody may differentiate it.
+#
+# ### Extra exercise `clip_function`: a second output without a gradient
+# *complete · ●●○ · 8 minutes · 3 points · extra*
+#
+# Write a class `Clip` derived from `torch.autograd.Function`. `Clip.apply(x)` returns a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [-1, 1], a tensor of shape () in the dtype of `x`. The gradient of `x` is `grad_output` of the first where `x` lies in [-1, 1], both ends included, and 0 elsewhere. The share does not require grad: `ctx.mark_non_differentiable(...)` says so.
+# %% [markdown] tags=["ru"] of="7e9cc1ef"
+# ## Второй выход
+#
+# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвано `ctx.set_materialize_grads(False)`). Целый или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это просто статистика, и тогда кто-нибудь может его продифференцировать.
+#
+# ### Дополнительное упражнение `clip_function`: второй выход без градиента
+# *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
+#
+# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент `x` равен `grad_output` первого выхода там, где `x` лежит в [-1, 1] вместе с концами, и нулю в остальных местах. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
+# %% answer="clip_function"
+class Clip(torch.autograd.Function):
+    """The clipped tensor, and the share of entries that were clipped."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(x)
+        share = (x.abs() > 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_clipped, grad_share):
+        ### BEGIN SOLUTION
+        (x,) = ctx.saved_tensors
+        return grad_clipped * (x.abs() <= 1)
+        ### END SOLUTION
+
+
+# %% alternative="clip_function"
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        clipped = x.clamp(-1, 1)
+        ctx.same = clipped == x
+        share = (~ctx.same).sum().to(x.dtype) / x.numel()
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return torch.where(ctx.same, gradients[0], 0.0)
+
+
+# %% alternative="clip_function"
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return torch.clamp(x, -1, 1), torch.mean((x.abs() > 1).to(x.dtype))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, grad_clipped, _):
+        return None if grad_clipped is None else grad_clipped.masked_fill(ctx.saved_tensors[0].abs() > 1, 0)
+
+
+# %% alternative="clip_function"
+class ClippedWithMask(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        outside = x.abs() > 1
+        ctx.save_for_backward(outside)
+        return x.clamp(-1, 1), outside  # a boolean output never requires grad
+
+    @staticmethod
+    def backward(ctx, grad_clipped, grad_outside):
+        return grad_clipped * ~ctx.saved_tensors[0]
+
+
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def apply(x):
+        clipped, outside = ClippedWithMask.apply(x)
+        return clipped, outside.to(x.dtype).mean()
+
+
+# %% check="clip_function"
+from autograder import check
+
+check("clip_function")
+
+
+# %% tags=["fact"]
+arrived = []
+
+
+class TwoOutputs(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2, x * 3, x > 0, x.long()
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        arrived.extend(gradients[:2])
+        return gradients[0] * 2 + gradients[1] * 3
+
+
+x = torch.ones(2, requires_grad=True)
+outputs = TwoOutputs.apply(x)
+assert [output.requires_grad for output in outputs] == [True, True, False, False]
+outputs[0].sum().backward()
+assert arrived[1].tolist() == [0, 0]
+
+
+class Unmaterialized(TwoOutputs):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx, first, second):
+        assert second is None
+        return first * 2
+
+
+Unmaterialized.apply(x)[0].sum().backward()
+# %% [markdown] tags=["en"]
+# ## At home in `torch.func`
+#
+# `torch.func` has three wishes. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three answer with the same first wish.
+# %% [markdown] tags=["ru"] of="d751f3b8"
+# ## Своя в `torch.func`
+#
+# У `torch.func` три пожелания. `grad` требует, чтобы у `forward(x)` не было контекста, а сохранял метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Ячейка вызывает все три с функцией обычного вида, и все три отвечают одним и тем же первым пожеланием.
+# %%
+point = torch.tensor([1.0, 2.0])
+for name, call in {
+    "grad": lambda: torch.func.grad(lambda x: Reciprocal.apply(x).sum())(point),
+    "vmap": lambda: torch.func.vmap(Reciprocal.apply)(point),
+    "jvp": lambda: torch.func.jvp(Reciprocal.apply, (point,), (point,)),
+}.items():
+    try:
+        call()
+    except RuntimeError as error:
+        print(f"{name:5} {str(error).partition('), ')[2].partition('.')[0]}")
+# %% tags=["fact"]
+for call in (
+    lambda: torch.func.grad(lambda x: Reciprocal.apply(x).sum())(point),
+    lambda: torch.func.vmap(Reciprocal.apply)(point),
+    lambda: torch.func.jvp(Reciprocal.apply, (point,), (point,)),
+):
+    try:
+        call()
+        raise AssertionError
+    except RuntimeError as error:
+        assert "it must override the setup_context staticmethod" in str(error)
+
+
+# %% [markdown] tags=["en"]
+# ### Extra exercise `cube_function`: at home in torch.func
+# *complete · ●●● · 12 minutes · 4 points · extra*
+#
+# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
+# %% [markdown] tags=["ru"] of="8b00a0bb"
+# ### Дополнительное упражнение `cube_function`: своя в torch.func
+# *дописать · ●●● · 12 минут · 4 балла · дополнительно*
+#
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С ней работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняют через `ctx.save_for_forward`.
+# %% answer="cube_function"
+class Cube(torch.autograd.Function):
+    """The third power, for autograd and for torch.func."""
+
+    ### BEGIN SOLUTION
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        (x,) = inputs
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2
+
+    ### END SOLUTION
+
+
+# %% given="cube_function"
+class Cube(torch.autograd.Function):
+    """The third power, for autograd and for torch.func."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+
+
+# %% alternative="cube_function"
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 3 * ctx.saved_tensors[0].square() * grad_output
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return Cube.apply(x), in_dims[0]
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return 3 * ctx.saved_tensors[0].square() * tangent
+
+
+# %% alternative="cube_function"
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return torch.pow(x, 3)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.x = inputs[0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * 3 * ctx.x**2
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return tangent * 3 * ctx.x**2
+
+
+# %% alternative="cube_function"
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    def forward(x):
+        return x**2 * x
+
+    def setup_context(ctx, inputs, output):
+        slope = 3 * inputs[0] ** 2
+        ctx.save_for_backward(slope)
+        ctx.save_for_forward(slope)
+
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0]
+
+    def jvp(ctx, tangent):
+        return tangent * ctx.saved_tensors[0]
+
+
+# %% check="cube_function"
+from autograder import check
+
+check("cube_function")
+
+
+# %% [markdown] tags=["en"]
+# ## Write the test
+#
+# Each bug of this lesson passed some test. What would a test look like that catches them all?
+#
+# ### Extra exercise `is_right_function`: write the test
+# *write the test · ●●● · 20 minutes · 5 points · extra*
+#
+# Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` or the error of `gradcheck` counts as `False`. Right means:
+#
+# * the value is right, and both gradients for every `grad_output`;
+# * second derivatives are right;
+# * a backward pass without `create_graph` leaves `grad_output` as it was.
+#
+# Your test is tried on several right and several wrong classes. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="c1ff9379"
+# ## Напишите тест
+#
+# Каждая ошибка этого урока какую-нибудь проверку проходила. Как выглядел бы тест, который поймает их все?
+#
+# ### Дополнительное упражнение `is_right_function`: напишите тест
+# *написать тест · ●●● · 20 минут · 5 баллов · дополнительно*
+#
+# Напишите `is_right_function(function)`. На вход приходит класс, унаследованный от `torch.autograd.Function`; его `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правилен, иначе `False`; `AssertionError` и ошибка `gradcheck` тоже считаются за `False`. Правилен — значит:
+#
+# * верно значение и оба градиента при любом `grad_output`;
+# * верны вторые производные;
+# * обратный проход без `create_graph` оставляет `grad_output` прежним.
+#
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных классах. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
+# %% answer="is_right_function"
+def is_right_function(function):
+    """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
+    ### BEGIN SOLUTION
+    x = torch.tensor([0.5, -2.0], dtype=torch.float64, requires_grad=True)
+    k = torch.tensor([0.25, -0.75], dtype=torch.float64, requires_grad=True)
+    y = function.apply(x, k)
+    if not torch.allclose(y, x * torch.exp(-k)):
+        return False
+    v = torch.tensor([2.0, -3.0], dtype=torch.float64)
+    before = v.clone()
+    torch.autograd.grad(y, (x, k), v, allow_unused=True)
+    if not torch.equal(v, before):
+        return False
+    return torch.autograd.gradcheck(function.apply, (x, k), raise_exception=False) and torch.autograd.gradgradcheck(
+        function.apply, (x, k), raise_exception=False
+    )
+    ### END SOLUTION
+
+
+# %% alternative="is_right_function"
+def is_right_function(function):
+    torch.manual_seed(7)
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    k = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    assert torch.allclose(function.apply(x, k), x / k.exp())
+    torch.autograd.gradcheck(function.apply, (x, k))
+    torch.autograd.gradgradcheck(function.apply, (x, k))
+    v = torch.randn(3, dtype=torch.float64)
+    copy = v.clone()
+    function.apply(x, k).backward(v)
+    assert torch.equal(v, copy)
+    return True
+
+
+# %% alternative="is_right_function"
+def is_right_function(function):
+    def derivatives(f):
+        x = torch.tensor([[1.0, -0.5], [2.0, -3.0]], requires_grad=True)
+        k = torch.tensor([[0.5, 1.5], [-0.25, 0.75]], requires_grad=True)
+        y = f(x, k)
+        v = torch.tensor([[1.0, 2.0], [3.0, -4.0]])
+        plain = torch.autograd.grad(y, (x, k), v, retain_graph=True, materialize_grads=True)
+        first = torch.autograd.grad(y**2 + x * y, (x, k), v, create_graph=True, materialize_grads=True)
+        total = sum((part * weight).sum() for part, weight in zip(first, (1.0, 0.3)))
+        second = torch.autograd.grad(total, (x, k), materialize_grads=True)
+        return [y, v, *plain, *first, *second]
+
+    pairs = zip(derivatives(function.apply), derivatives(lambda x, k: x * torch.exp(-k)))
+    return all(torch.allclose(got, wanted, rtol=1e-4) for got, wanted in pairs)
+
+
+# %% alternative="is_right_function"
+def is_right_function(function):
+    x, k = (torch.linspace(a, b, 4, dtype=torch.float64).view(2, 2).requires_grad_() for a, b in ((-2, 1.7), (1, -0.4)))
+    seen = {}
+
+    def remember(grad_output):
+        seen["tensor"], seen["copy"] = grad_output, grad_output.clone()
+
+    y = function.apply(x, k)
+    y.register_hook(remember)
+    (y * torch.arange(1.0, 5.0).view(2, 2)).sum().backward()
+    return (
+        torch.equal(seen["tensor"], seen["copy"])
+        and torch.allclose(y, x * torch.e ** (-k))
+        and all(
+            test(function.apply, (x, k), raise_exception=False)
+            for test in (torch.autograd.gradcheck, torch.autograd.gradgradcheck)
+        )
+    )
+
+
+# %% check="is_right_function"
+from autograder import check
+
+check("is_right_function")
+# %% [markdown] tags=["en"]
+# ## What to keep
+#
+# * `backward` multiplies `grad_output` in, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
+# * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
+# * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` stops `backward()`, not `autograd.grad`.
+# * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. Neither sees an edited `grad_output`.
+#
+# `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
+# %% [markdown] tags=["ru"] of="442595f9"
+# ## Что стоит запомнить
+#
+# * `backward` умножает на `grad_output` и возвращает по значению на каждый аргумент `apply`. Autograd проверяет их число и форму, но не сами числа.
+# * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
+# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная молча окажется неверной. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
+# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменённого `grad_output` не видит ни та, ни другая.
+#
+# `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
+# %%
+from autograder import progress
+
+progress()
