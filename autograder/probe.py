@@ -77,8 +77,7 @@ def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
 def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
     """One run. `untouched` is the same case made again, to see what the answer did to its inputs."""
     inputs, notes = repr(case), list(unusual)
-    fields = ", ".join(f"case.{name}" for name in vars(case))
-    call = "" if exercise.asks_for == "class" else f"{exercise.asks}({fields})"
+    call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
     values: dict[str, Any] = {}
     raised: Raised | None = None
     with undisturbed(notes):
@@ -94,6 +93,18 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     if raised and raised.id == "raised.time":  # what was open may have been the probe's own
         notes = [note for note in notes if not note.id.startswith("note.left.")]
     return Run(values, raised, call, inputs, tuple(notes), edited)
+
+
+def _call(name: str, answer: object, case: Case) -> str:
+    """The call as a learner would write it; fields of the case beyond the answer's arguments are the probe's own."""
+    fields = [f"case.{field}" for field in vars(case)]
+    try:
+        parameters = inspect.signature(answer).parameters.values()  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        parameters = {}.values()
+    if parameters and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        fields = fields[: len(parameters)]
+    return f"{name}({', '.join(fields)})"
 
 
 def code_digest(answer: object) -> str | None:
