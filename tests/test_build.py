@@ -143,7 +143,7 @@ def test_the_key_on_disk_is_kept_when_it_agrees_to_the_tolerance(tmp_path):
 
 def test_unknown_lessons_and_broken_sources_fail_with_a_remedy(capsys):
     assert main(["build", "gradient_acumulation"]) == 1
-    assert "Did you mean `gradient_accumulation`?" in capsys.readouterr().err
+    assert "Did you mean `gradient_accumulation`" in capsys.readouterr().err
 
 
 def test_a_lesson_is_named_with_or_without_its_number():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,7 +64,8 @@ def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], 
 def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
     lines_before = "\n" * cell.line  # so that errors name the line of the file
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch gives one at the first use of forward mode
             exec(compile(lines_before + source, str(lesson.path), "exec"), namespace)
     except Exception as error:
         what = "fact does not hold" if cell.is_fact else "cell raises an error"
