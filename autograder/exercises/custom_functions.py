@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.autograd.function import BackwardCFunction, once_differentiable
 from torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -31,6 +33,22 @@ def apply(function: Any, *arguments: object) -> Any:
     return function.apply(*arguments)
 
 
+def apply_amid(function: Any, *arguments: Any, applied: Callable[..., Any] = apply) -> Any:
+    """`apply`, with a second call on other tensors and numbers right after it: each call has to keep its own."""
+    y = applied(function, *arguments)
+    others = [(1 - a.detach()).requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a + 1 for a in arguments]
+    apply(function, *others)
+    return y
+
+
+def apply_own(function: Any, *arguments: object) -> Any:
+    """`apply`; an error that says so when the result is torch's own operation and no custom Function's."""
+    y = apply(function, *arguments)
+    if isinstance(y, Tensor) and y.grad_fn is not None and not isinstance(y.grad_fn, BackwardCFunction):
+        raise TypeError(f"the node of the result is {y.grad_fn.name()}, not that of a custom Function")
+    return y
+
+
 def gradients(y: object, inputs: list[Tensor], v: Tensor, create_graph: bool = False) -> list[Tensor | None]:
     """vᵀJ for each of `inputs`; None where there is no way back from `y`."""
     if not isinstance(y, Tensor) or not y.requires_grad or y.shape != v.shape:
@@ -45,10 +63,10 @@ def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tenso
     `backward()`, since `autograd.grad` goes only where `x` is and so walks past `once_differentiable`'s error.
     """
     x = x.clone().requires_grad_()
-    (gradient,) = gradients(f(x) ** 2 + x * f(x), [x], v, create_graph=True)
+    (gradient,) = gradients(f(x) ** 2 + x * f(x), [x], v.clone(), create_graph=True)
     if gradient is None or not gradient.requires_grad:
         return None
-    gradient.backward(w)
+    gradient.backward(w.clone())
     return x.grad
 
 
@@ -92,10 +110,10 @@ def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
 
 
 @exercise(
-    title=Text("Who calls what, and when", "Кто, что и когда вызывает"),
+    title=Text("What happens in `forward` and `backward`", "Что происходит в `forward` и `backward`"),
     kind="predict",
     core=True,
-    minutes=8,
+    minutes=12,
     aspects=[EVERY_ENTRY],
     hints=[
         Text(
@@ -142,7 +160,7 @@ def incoming_gradient_is_one() -> dict[str, object]:
     en="It looks as if `forward` was expected to be recorded. `apply` switches recording off: the one node of the graph "
     "is the Function's own.",
     ru="Похоже, вы считаете, что `forward` записывается. На самом деле `apply` выключает отслеживание: в графе "
-    "появляется один узел, узел самой Function.",
+    "появляется один узел — узел этой пользовательской функции.",
 )
 def forward_is_recorded() -> dict[str, object]:
     return {"recording in forward": True}
@@ -222,7 +240,7 @@ def too_few_are_filled() -> dict[str, object]:
     en="It looks as if a `None` too many was an error. Surplus entries are accepted when they are None; too few never "
     "are.",
     ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None; "
-    "недостающие недопустимы никогда.",
+    "а недостающих быть не должно.",
 )
 def surplus_is_refused() -> dict[str, object]:
     return {"a None too many": "RuntimeError"}
@@ -286,7 +304,7 @@ KEPT = 5000  # entries of the tensor on which memory is counted
             "result_edited_before_backward",
             1,
             en="If the result is changed in place before `backward`, torch raises its error about an in-place operation.",
-            ru="Если результат изменён на месте до `backward`, torch сообщает об ошибке: операция с изменением на месте.",
+            ru="Если результат изменён на месте до `backward`, torch сообщает об ошибке: тензор изменён на месте.",
         ),
     ],
     hints=[
@@ -309,13 +327,14 @@ KEPT = 5000  # entries of the tensor on which memory is counted
 def exp_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply(answer.Exp, x)
+        y = apply_amid(answer.Exp, x, applied=apply_own)
         gradient = gradients(y, [x], v)[0]
         edited = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="result")
         after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
-        kept = bytes_kept(answer.Exp, KEPT, drop_input=True)
+        # counted on a tensor of its own: once is enough
+        kept = bytes_kept(answer.Exp, KEPT, drop_input=True) if case.x.dim() == 2 else 0
     return {
-        "derivative": {"value": y, "gradient": gradient},
+        "derivative": {"value": y, "gradient": gradient, "x": x},
         "grad_output_after": {"grad_output": v},
         "bytes_kept": AtMost(KEPT * 8 + 64, kept),
         "result_edited_before_backward": edited,
@@ -328,12 +347,13 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
     yield Case(x=signed(rng, 4).float(), grad_output=signed(rng, 4).float())
     yield Case(x=signed(rng, 3, 1, 2), grad_output=signed(rng, 3, 1, 2))
+    yield Case(x=torch.tensor([20.0, -20.0], dtype=torch.float64), grad_output=signed(rng, 2))
 
 
 @exp_function.mistake(
     en="It looks as if `backward` returns the derivative alone. What later operations sent back, `grad_output`, has to be "
     "multiplied in; with `.sum()` it is all ones and nobody notices.",
-    ru="Похоже, что `backward` возвращает одну производную. На неё нужно умножить то, что пришло от следующих операций, — "
+    ru="Похоже, что `backward` возвращает только производную. На неё нужно умножить то, что пришло от следующих операций, — "
     "`grad_output`; после `.sum()` там одни единицы, и ошибка незаметна.",
 )
 class local_derivative(Function):
@@ -428,7 +448,7 @@ class forward_returns_nothing(Function):
 
 @exp_function.mistake(
     en="It looks as if `forward` computes in place and writes over `x`. The result has to be a new tensor.",
-    ru="Похоже, что `forward` вычисляет на месте и записывает результат поверх `x`. Результат должен быть новым тензором.",
+    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх `x`. Результат должен быть новым тензором.",
 )
 class writes_over_the_input(Function):
     @staticmethod
@@ -456,6 +476,14 @@ class forgets_the_base:
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[0]
+
+
+@exp_function.mistake(
+    en="It looks as if `apply` hands the work to torch's own exponential. Write the two passes, `forward` and `backward`.",
+    ru="Похоже, что `apply` передаёт работу готовой экспоненте torch. Напишите оба прохода, `forward` и `backward`.",
+)
+class borrows_the_exponential(Function):
+    apply = staticmethod(torch.exp)
 
 
 @exp_function.mistake(
@@ -510,6 +538,42 @@ class saves_the_input(Function):
 
 
 @exp_function.mistake(
+    en="It looks as if the input is kept, in an attribute of `ctx`, and the exponential computed a second time. The input "
+    "stays alive next to the result: twice the bytes.",
+    ru="Похоже, что вход хранится в атрибуте `ctx`, а экспонента вычисляется второй раз. Рядом с результатом в памяти "
+    "остаётся и вход: байтов вдвое больше.",
+)
+class input_as_attribute(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.x = x
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.x.exp()
+
+
+@exp_function.mistake(
+    en="It looks as if the result is kept on the class. All calls share the class, so a second call overwrites what the "
+    "first one needs; each call has its own `ctx`.",
+    ru="Похоже, что результат хранится в самом классе. Класс у всех вызовов общий, и второй вызов затирает то, что нужно "
+    "первому; `ctx` у каждого вызова свой.",
+)
+class kept_on_the_class(Function):
+    kept: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        kept_on_the_class.kept = x.exp()
+        return kept_on_the_class.kept  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * kept_on_the_class.kept
+
+
+@exp_function.mistake(
     en="It looks as if both the input and the result are kept. One of them is enough.",
     ru="Похоже, что хранятся и вход, и результат. Достаточно одного из них.",
 )
@@ -543,10 +607,10 @@ class keeps_a_copy(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the result is stored as an attribute of `ctx`. Autograd does not watch over attributes: when the "
-    "result is changed in place, a wrong gradient comes out without an error.",
-    ru="Похоже, что результат лежит в атрибуте `ctx`. За атрибутами autograd не следит: если результат изменили на "
-    "месте, получится неверный градиент без всякой ошибки.",
+    en="It looks as if the result is stored as an attribute of `ctx`, or saved as `.data` or `detach()`. Autograd does not "
+    "watch over that: when the result is changed in place, a wrong gradient comes out without an error.",
+    ru="Похоже, что результат лежит в атрибуте `ctx` или сохранён через `.data` или `detach()`. За этим autograd не следит: "
+    "если результат изменили на месте, получится неверный градиент без всякой ошибки.",
 )
 class attribute_of_ctx(Function):
     @staticmethod
@@ -591,7 +655,7 @@ class attribute_of_ctx(Function):
         ),
         Text(
             "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
-            "Сравните обоих на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не влияет.",
+            "Сравните их на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не влияет.",
         ),
         Text(
             "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
@@ -602,9 +666,9 @@ class attribute_of_ctx(Function):
 def fix_relu(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply(answer.ReLU, x)
+        y = apply_amid(answer.ReLU, x)
         gradient = gradients(y, [x], v)[0]
-    return {"derivative": {"value": y, "gradient": gradient}, "grad_output_after": {"grad_output": v}}
+    return {"derivative": {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
 
 
 @fix_relu.cases
@@ -617,6 +681,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=x, grad_output=v)
     yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
     yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))
+    yield Case(x=torch.tensor([100.0, 1e-6, -1e-6], dtype=torch.float64), grad_output=signed(rng, 3))
 
 
 @fix_relu.mistake(
@@ -642,7 +707,7 @@ class mends_the_decorator(Function):
 @fix_relu.mistake(
     en="It looks as if the derivative at 0 is one half, the mean of both sides. `torch.maximum` chooses that; `torch.relu` "
     "does not.",
-    ru="Похоже, что производная в нуле равна половине, среднему двух сторон. Так поступает `torch.maximum`, но не "
+    ru="Похоже, что производная в нуле равна половине, среднему двух односторонних производных. Так поступает `torch.maximum`, но не "
     "`torch.relu`.",
 )
 class half_at_zero(Function):
@@ -674,8 +739,23 @@ class clips_grad_output(Function):
 
 
 @fix_relu.mistake(
+    en="It looks as if `forward` computes in place and writes over the input, a tensor that belongs to the caller.",
+    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх входа, а это чужой тензор.",
+)
+class relu_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp_(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 0)
+
+
+@fix_relu.mistake(
     en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает одну маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
 )
 class mask_alone(Function):
     @staticmethod
@@ -726,7 +806,7 @@ class only_zero(Function):
 @fix_relu.mistake(
     en="It looks as if the zeros are written into `grad_output` itself. The `clone()` was there for a reason: that tensor "
     "belongs to the caller.",
-    ru="Похоже, что нули записываются прямо в `grad_output`. Копия через `clone()` была не зря: этот тензор чужой.",
+    ru="Похоже, что нули записываются прямо в `grad_output`. Копия через `clone()` сделана не зря: этот тензор чужой.",
 )
 class drops_the_clone(Function):
     @staticmethod
@@ -781,8 +861,8 @@ class _Reads(TorchDispatchMode):
             1,
             en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
             "operations that read the other input, which only that gradient needs.)",
-            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. (Сосчитаны "
-            "операции, читающие другой вход: он нужен только для этого градиента.)",
+            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. (Проверка "
+            "считает операции с другим входом: он нужен только для этого градиента.)",
         ),
         aspect(
             "grad_output_after",
@@ -794,7 +874,7 @@ class _Reads(TorchDispatchMode):
     hints=[
         Text(
             "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
-            "Если `b` закреплено, как быстро растёт `a * b` вместе с `a`? И кто из двух постоянен в каждом случае?",
+            "Если `b` постоянно, как быстро растёт `a * b` вместе с `a`? И какой из двух множителей постоянен в каждом случае?",
         ),
         Text(
             "`backward` returns as many entries as `apply` has arguments, in their order. `ctx.needs_input_grad` has one "
@@ -812,9 +892,9 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
     a, b = (case.a.clone().requires_grad_(case.needs_a), case.b.clone().requires_grad_(case.needs_b))
     v = case.grad_output.clone()
     asked = [t for t in (a, b) if t.requires_grad]
-    names = [name for name, t in (("gradient of a", a), ("gradient of b", b)) if t.requires_grad]
+    names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
     with using_answer():
-        y = apply(answer.Product, a, b)
+        y = apply_amid(answer.Product, a, b)
         found = dict(zip(names, gradients(y, asked, v)))
         reads = 0
         if len(asked) == 1:
@@ -823,7 +903,7 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
                 gradients(y, asked, case.grad_output.clone())
             reads = counted.times
     return {
-        "gradients": {"value": y, **found},
+        "gradients": {"value": y, **found, "a": a, "b": b},
         "reads_for_nobody": AtMost(0, reads),
         "grad_output_after": {"grad_output": v},
     }
@@ -860,8 +940,28 @@ class swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `backward` returns a single gradient. It returns one for each argument of `apply`.",
-    ru="Похоже, что `backward` возвращает один градиент. Нужно по одному на каждый аргумент `apply`.",
+    en="It looks as if the two gradients are returned in the wrong order: that of `a`, the first argument, stands first.",
+    ru="Похоже, что градиенты возвращаются не в том порядке: первым стоит градиент `a`, первого аргумента.",
+)
+class returned_in_wrong_order(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        grad_a = grad_output * b if ctx.needs_input_grad[0] else None
+        grad_b = grad_output * a if ctx.needs_input_grad[1] else None
+        return grad_b, grad_a
+
+
+@product_function.mistake(
+    en="It looks as if `backward` returns a single gradient (a list counts as one). It returns a tuple, with one gradient "
+    "for each argument of `apply`.",
+    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на "
+    "каждый аргумент `apply`.",
 )
 class one_gradient(Function):
     @staticmethod
@@ -876,7 +976,7 @@ class one_gradient(Function):
 
 @product_function.mistake(
     en="It looks as if `backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
-    ru="Похоже, что `backward` возвращает одни частные производные. Каждую нужно умножить на `grad_output`.",
+    ru="Похоже, что `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
 )
 class local_derivatives(Function):
     @staticmethod
@@ -955,8 +1055,8 @@ class flags_swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if both gradients are computed whoever asked. `ctx.needs_input_grad` says who did.",
-    ru="Похоже, что оба градиента вычисляются, кто бы их ни просил. Кто просил, сказано в `ctx.needs_input_grad`.",
+    en="It looks as if both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` says which.",
+    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в `ctx.needs_input_grad`.",
 )
 class computes_both(Function):
     @staticmethod
@@ -982,18 +1082,20 @@ _SECOND_ASPECTS = [
     aspect(
         "second",
         2,
-        en="The second derivative of an expression composed with it, here `f(x)**2 + x * f(x)`, is right.",
-        ru="Вторая производная составленного с её помощью выражения, здесь `f(x)**2 + x * f(x)`, верна.",
+        en="The second derivative of an expression with the function `f` in it, here `f(x)**2 + x * f(x)`, is right. "
+        "(`v` and `w` are what arrives in the first and in the second backward pass.)",
+        ru="Вторая производная выражения, в которое входит функция `f`, здесь `f(x)**2 + x * f(x)`, верна. "
+        "(`v` и `w` — то, что приходит в первый и во второй обратный проход.)",
     ),
 ]
 
 
-def observe_both(function: Any, case: Case) -> dict[str, object]:
+def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply) -> dict[str, object]:
     """The two aspects `first` and `second` of a Function of one input."""
     with using_answer():
         x = case.x.clone().requires_grad_()
-        y = apply(function, x)
-        first = {"value": y, "gradient": gradients(y, [x], case.v)[0]}
+        y = apply_amid(function, x, applied=applied)
+        first = {"value": y, "gradient": gradients(y, [x], case.v.clone())[0], "x": x}
         second = or_error(lambda: second_derivative(lambda t: apply(function, t), case.x, case.v, case.w))
     return {"first": first, "second": {"second derivative": second}}
 
@@ -1027,7 +1129,7 @@ def second_cases(rng: torch.Generator) -> Iterator[Case]:
         ),
         Text(
             "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
-            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # вычислено здесь, из x",
         ),
     ],
 )
@@ -1048,10 +1150,10 @@ class _SinhForward(Function):
 
 
 @fix_sinh.mistake(
-    en="It looks as if the two intermediate results were moved to attributes of `ctx`, or saved in another form. They are "
-    "still constants: no graph leads from them to `x`.",
-    ru="Похоже, что промежуточные результаты переехали в атрибуты `ctx` или сохранены в другом виде. Это по-прежнему "
-    "константы: от них к `x` в графе нет пути.",
+    en="It looks as if what `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because "
+    "it was computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
+    ru="Похоже, что величины, с которыми работает `backward`, отрезаны от `x`: через `detach()`, `.data` или `no_grad()` "
+    "либо потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни хранился).",
 )
 class still_intermediates(Function):
     @staticmethod
@@ -1086,6 +1188,17 @@ class under_no_grad(_SinhForward):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         with torch.no_grad():
             return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `grad_output` is detached. It depends on `x` as well here, and that part of the second derivative "
+    "is lost.",
+    ru="Похоже, что отсоединён `grad_output`. Здесь он тоже зависит от `x`, и эта часть второй производной теряется.",
+)
+class detaches_grad_output(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.detach() * torch.cosh(ctx.saved_tensors[0])
 
 
 @fix_sinh.mistake(
@@ -1138,7 +1251,7 @@ class cosh_of_the_result(Function):
 
 
 @exercise(
-    title=Text("One node, nothing new to keep", "Один узел, и хранить нечего"),
+    title=Text("One node, nothing more to keep", "Один узел и ничего лишнего"),
     kind="design",
     asks="SiLU",
     asks_for="class",
@@ -1166,7 +1279,7 @@ class cosh_of_the_result(Function):
         Text(
             "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
             "The derivative is that of a product.",
-            "Сохраните один `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными операциями "
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными операциями "
             "torch. Производная — как у произведения.",
         ),
         Text(
@@ -1176,13 +1289,17 @@ class cosh_of_the_result(Function):
     ],
 )
 def silu_function(answer: Any, case: Case) -> dict[str, object]:
-    observed = observe_both(answer.SiLU, case)
+    observed = observe_both(answer.SiLU, case, apply_own)
     with using_answer():
-        kept = bytes_kept(answer.SiLU, KEPT, drop_input=False)
+        kept = bytes_kept(answer.SiLU, KEPT, drop_input=False) if case.x.dim() == 2 else 0
     return {**observed, "bytes_kept": AtMost(KEPT * 8 + 64, kept), "kept": kept // (KEPT * 8)}
 
 
-silu_function.cases(second_cases)
+@silu_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield from second_cases(rng)
+    x = torch.tensor([0.0, 1000.0, -1000.0], dtype=torch.float64)
+    yield Case(x=x, v=signed(rng, 3), w=signed(rng, 3))
 
 
 class _SiLUBackward(Function):
@@ -1201,6 +1318,72 @@ class _SiLUBackward(Function):
 
 
 @silu_function.mistake(
+    en="It looks as if the sigmoid is got back by dividing the result by `x`. At 0 that is 0/0: NaN.",
+    ru="Похоже, что сигмоиду получают делением результата на `x`. В нуле это 0/0, то есть NaN.",
+)
+class divides_by_x(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * torch.sigmoid(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        s = y / x
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
+    ru="Похоже, что `backward` составляет сигмоиду из `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+)
+class overflows(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.exp(x) / (1 + torch.exp(x))
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `exp(-x)` is squared or divided by itself in `backward`. For very negative `x` it is infinite, and "
+    "inf/inf is NaN.",
+    ru="Похоже, что `exp(-x)` в `backward` возводится в квадрат или делится на себя. При больших отрицательных `x` это "
+    "бесконечность, а inf/inf — NaN.",
+)
+class overflows_below(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        e = torch.exp(-x)
+        return grad_output * (1 + e + x * e) / (1 + e) ** 2
+
+
+@silu_function.mistake(
+    en="It looks as if `apply` hands the work to torch's own operations. Write the two passes, `forward` and `backward`.",
+    ru="Похоже, что `apply` передаёт работу готовым операциям torch. Напишите оба прохода, `forward` и `backward`.",
+)
+class borrows_the_silu(Function):
+    apply = staticmethod(torch.nn.functional.silu)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is computed inside `no_grad()`. It is a constant then, and its part of the second "
+    "derivative is missing.",
+    ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда она константа, и её вклада во вторую производную нет.",
+)
+class sigmoid_unrecorded(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        with torch.no_grad():
+            s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
     en="It looks as if the derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
     ru="Похоже, что производная сигмоиды принята за производную произведения `x * sigmoid(x)`.",
 )
@@ -1213,7 +1396,7 @@ class derivative_of_the_sigmoid(_SiLUBackward):
 
 @silu_function.mistake(
     en="It looks as if the sigmoid was taken for a constant factor: half of the product rule is missing.",
-    ru="Похоже, что сигмоида принята за постоянный множитель: не хватает половины производной произведения.",
+    ru="Похоже, что сигмоида принята за постоянный множитель: не хватает второго слагаемого производной произведения.",
 )
 class sigmoid_is_constant(_SiLUBackward):
     @staticmethod
@@ -1235,7 +1418,7 @@ class x_is_constant(_SiLUBackward):
 
 @silu_function.mistake(
     en="It looks as if `grad_output` is missing: `backward` returns the derivative alone.",
-    ru="Похоже, что не хватает `grad_output`: `backward` возвращает одну производную.",
+    ru="Похоже, что не хватает `grad_output`: `backward` возвращает только производную.",
 )
 class silu_local(_SiLUBackward):
     @staticmethod
@@ -1263,8 +1446,10 @@ class keeps_the_sigmoid(_SiLUBackward):
 
 
 @silu_function.mistake(
-    en="It looks as if the derivative is computed in `forward` and kept: one more tensor of the size of the input.",
-    ru="Похоже, что производная вычисляется в `forward` и хранится: это ещё один тензор размером со вход.",
+    en="It looks as if something computed in `forward` is kept, such as the derivative or a copy of `x`: one more tensor of "
+    "the size of the input, and a constant for the second derivative.",
+    ru="Похоже, что хранится что-то вычисленное в `forward`, например производная или копия `x`: это ещё один тензор "
+    "размером со вход, а для второй производной — константа.",
 )
 class keeps_the_derivative(Function):
     @staticmethod
@@ -1362,9 +1547,9 @@ class silu_refuses(_SiLUBackward):
 def sign_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply(answer.Sign, x)
+        y = apply_amid(answer.Sign, x)
         gradient = gradients(y, [x], v)[0]
-    return {"surrogate": {"value": y, "gradient": gradient}, "grad_output_after": {"grad_output": v}}
+    return {"surrogate": {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
 
 
 @sign_function.cases
@@ -1416,6 +1601,53 @@ class without_the_ends(_Sign):
 
 
 @sign_function.mistake(
+    en="It looks as if only the upper end is looked at: below -1 the gradient is to be 0, too.",
+    ru="Похоже, что проверяется только верхний конец: левее -1 градиент тоже должен быть равен 0.",
+)
+class one_sided(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] <= 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the mask looks at `grad_output`. It is `x` that has to lie in [-1, 1].",
+    ru="Похоже, что маска смотрит на `grad_output`. Лежать в [-1, 1] должен `x`.",
+)
+class mask_of_grad_output(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (grad_output.abs() <= 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the value at 0 is 1 or -1. `x.sign()` is 0 there.",
+    ru="Похоже, что значение в нуле — 1 или -1. У `x.sign()` там 0.",
+)
+class zero_is_negative(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, 1.0, -1.0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(*sign_function.mistakes["zero_is_negative"].says)
+class zero_is_positive(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(
     en="It looks as if the gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, unchanged.",
     ru="Похоже, что к [-1, 1] прижат сам градиент. Решает `x`: он определяет, где `grad_output` проходит, и проходит тот без изменений.",
 )
@@ -1443,7 +1675,7 @@ class looks_at_the_result(Function):
 
 @sign_function.mistake(
     en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
-    ru="Похоже, что `backward` возвращает одну маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
 )
 class sign_mask_alone(_Sign):
     @staticmethod
@@ -1473,8 +1705,10 @@ class writes_the_zeros(_Sign):
         aspect(
             "reversed",
             2,
-            en="The value is that of `x`, and the gradient of `x` is `grad_output` times `-factor`.",
-            ru="Значение то же, что у `x`, а градиент `x` равен `grad_output`, умноженному на `-factor`.",
+            en="The value is that of `x`, the gradient of `x` is `grad_output` times `-factor`, and `grad_output` itself "
+            "stays as it was.",
+            ru="Значение то же, что у `x`, градиент по `x` равен `grad_output`, умноженному на `-factor`, а сам "
+            "`grad_output` не меняется.",
         ),
         aspect(
             "result_edited",
@@ -1501,10 +1735,10 @@ class writes_the_zeros(_Sign):
     ],
 )
 def reverse_function(answer: Any, case: Case) -> dict[str, object]:
-    x = case.x.clone().requires_grad_()
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply(answer.Reverse, x, case.factor)
-        found = {"value": y, "gradient": gradients(y, [x], case.grad_output)[0]}
+        y = apply_amid(answer.Reverse, x, case.factor)
+        found = {"value": y, "gradient": gradients(y, [x], v)[0], "grad_output": v}
         result = after_change = None
         if isinstance(y, Tensor):
             h = case.x.clone().requires_grad_().neg()
@@ -1517,7 +1751,7 @@ def reverse_function(answer: Any, case: Case) -> dict[str, object]:
 @reverse_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=signed(rng, 2, 3), factor=0.25, grad_output=signed(rng, 2, 3))
-    yield Case(x=signed(rng, 4).float(), factor=3, grad_output=signed(rng, 4).float())
+    yield Case(x=signed(rng, 4).float(), factor=-3, grad_output=signed(rng, 4).float())
 
 
 class _Reverse(Function):
@@ -1555,6 +1789,16 @@ class ignores_the_factor(_Reverse):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return -grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class reverses_in_place(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(-ctx.factor), None
 
 
 @reverse_function.mistake(
@@ -1643,7 +1887,7 @@ class returns_detached(_Reverse):
         ),
         Text(
             "grad_input = ...  # a tensor of your own\ngrad_input[x < 0] *= ctx.slope\nreturn grad_input, None",
-            "grad_input = ...  # a tensor of your own\ngrad_input[x < 0] *= ctx.slope\nreturn grad_input, None",
+            "grad_input = ...  # собственный тензор\ngrad_input[x < 0] *= ctx.slope\nreturn grad_input, None",
         ),
     ],
 )
@@ -1651,12 +1895,12 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
-        y = apply(answer.Leaky, x, case.slope)
-        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        y = apply_amid(answer.Leaky, x, case.slope)
+        first = {"value": y, "gradient": gradients(y, [x], v)[0], "x": x}
         # The newest node runs first, and gets the very tensor that `exp` gets after it. Asked for both, or it is skipped.
         both = neighbour.exp() + apply(answer.Leaky, x, case.slope)
         beside = gradients(both, [neighbour, x], case.grad_output.clone())[0]
-    return {"derivative": first, "others": {"grad_output": v, "gradient of the neighbour": beside}}
+    return {"derivative": first, "others": {"grad_output": v, "neighbour.grad": beside}}
 
 
 @leaky_function.cases
@@ -1665,6 +1909,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     x[0, 0], x[1, 2] = -1.5, 0.75
     yield Case(x=x, slope=0.25, neighbour=uniform(rng, 2, 3), grad_output=signed(rng, 2, 3))
     x = torch.tensor([-0.5, 2.0, -3.0, 1.0])
+    yield Case(x=x, slope=0.0, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
     yield Case(x=x, slope=0.125, neighbour=uniform(rng, 4).float(), grad_output=signed(rng, 4).float())
 
 
@@ -1677,16 +1922,30 @@ class _Leaky(Function):
 
 
 @leaky_function.mistake(
-    en="It looks as if the copy is only another name: `grad_output` bound to a variable, detached or viewed is still the "
-    "same memory.",
-    ru="Похоже, что копия — лишь другое имя: `grad_output`, присвоенный переменной, отсоединённый или взятый как "
-    "представление, — это всё та же память.",
+    en="It looks as if `grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
+    "`detach()`, a view or `contiguous()` gives no new memory.",
+    ru="Похоже, что меняется по-прежнему сам `grad_output`: ещё до копирования или под другим именем. Другая переменная, "
+    "`detach()`, представление и `contiguous()` не дают новой памяти.",
 )
 class another_name(_Leaky):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         grad_input = grad_output.detach()
         grad_input[ctx.saved_tensors[0] < 0] *= ctx.slope
+        return grad_input, None
+
+
+@leaky_function.mistake(
+    en="It looks as if `grad_output` is changed and divided back afterwards. With a `slope` of 0 that is 0/0.",
+    ru="Похоже, что `grad_output` сначала изменён, а потом восстановлен делением. При `slope`, равном 0, это 0/0.",
+)
+class divides_back(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        negative = ctx.saved_tensors[0] < 0
+        grad_output[negative] *= ctx.slope
+        grad_input = grad_output.clone()
+        grad_output[negative] /= ctx.slope
         return grad_input, None
 
 
@@ -1703,8 +1962,8 @@ class returns_the_original(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if a copy is returned that was scaled everywhere, for positive inputs as well.",
-    ru="Похоже, что возвращается копия, умноженная всюду, в том числе у положительных входов.",
+    en="It looks as if the copy is multiplied by `slope` everywhere, for positive inputs as well.",
+    ru="Похоже, что копия умножена на `slope` всюду, в том числе там, где вход положителен.",
 )
 class scales_everywhere(_Leaky):
     @staticmethod
@@ -1736,14 +1995,16 @@ class mask_instead_of_slope(_Leaky):
         aspect(
             "two_calls",
             2,
-            en="After two calls each of the two tensors gets its own gradient, in whatever order they are asked for.",
-            ru="После двух вызовов каждый из двух тензоров получает свой градиент, в каком бы порядке их ни просили.",
+            en="After two calls, `y` of `a` and `z` of `b`, each of the two tensors gets its own gradient, in whatever "
+            "order they are computed.",
+            ru="После двух вызовов, `y` от `a` и `z` от `b`, каждый из двух тензоров получает свой градиент, в каком бы "
+            "порядке их ни вычисляли.",
         ),
         aspect(
             "input_edited_before_backward",
             1,
             en="If the input is changed in place before `backward`, torch raises its error about an in-place operation.",
-            ru="Если вход изменён на месте до `backward`, torch сообщает об ошибке: операция с изменением на месте.",
+            ru="Если вход изменён на месте до `backward`, torch сообщает об ошибке: тензор изменён на месте.",
         ),
     ],
     hints=[
@@ -1764,31 +2025,32 @@ class mask_instead_of_slope(_Leaky):
 def square_function(answer: Any, case: Case) -> dict[str, object]:
     found: dict[str, object] = {}
     with using_answer():
-        for order in "both at once", "the first before the second", "the second before the first":
+        for order in "y + z", "y, z", "z, y":  # y is the square of a, z that of b
             a, b = (x.clone().requires_grad_() for x in (case.a, case.b))
             y, z = apply(answer.Square, a), apply(answer.Square, b)
             if not isinstance(y, Tensor) or not isinstance(z, Tensor):
                 found[order] = y
                 continue
-            if order == "both at once":
-                found[f"a, {order}"], found[f"b, {order}"] = gradients(y + z, [a, b], case.v)
-            elif order == "the first before the second":
-                found[f"a, {order}"], found[f"b, {order}"] = gradients(y, [a], case.v)[0], gradients(z, [b], case.v)[0]
+            v, of_a, of_b = case.grad_output, f"a.grad ({order})", f"b.grad ({order})"
+            if order == "y + z":
+                found[of_a], found[of_b] = gradients(y + z, [a, b], v.clone())
+            elif order == "y, z":
+                found[of_a], found[of_b] = gradients(y, [a], v.clone())[0], gradients(z, [b], v.clone())[0]
             else:
-                found[f"b, {order}"], found[f"a, {order}"] = gradients(z, [b], case.v)[0], gradients(y, [a], case.v)[0]
-        edited = gradient_after_edit(answer.Square, case.a, case.v, edited="input")
+                found[of_b], found[of_a] = gradients(z, [b], v.clone())[0], gradients(y, [a], v.clone())[0]
+        edited = gradient_after_edit(answer.Square, case.a, case.grad_output.clone(), edited="input")
     return {"two_calls": found, "input_edited_before_backward": edited}
 
 
 @square_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(a=signed(rng, 2, 3), b=signed(rng, 2, 3), v=signed(rng, 2, 3))
-    yield Case(a=signed(rng, 3).float(), b=signed(rng, 3).float(), v=signed(rng, 3).float())
+    yield Case(a=signed(rng, 2, 3), b=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
+    yield Case(a=signed(rng, 3).float(), b=signed(rng, 3).float(), grad_output=signed(rng, 3).float())
 
 
 @square_function.mistake(
-    en="It looks as if the class keeps a list of its inputs. Then the gradients depend on the order in which they are asked for.",
-    ru="Похоже, что класс хранит список входов. Тогда градиенты зависят от порядка, в котором их просят.",
+    en="It looks as if the class keeps a list of its inputs. Then the gradients depend on the order in which they are computed.",
+    ru="Похоже, что класс хранит список входов. Тогда градиенты зависят от порядка, в котором их вычисляют.",
 )
 class stack_on_the_class(Function):
     stack: list[Tensor] = []  # noqa: RUF012 - the mistake itself
@@ -1804,10 +2066,10 @@ class stack_on_the_class(Function):
 
 
 @square_function.mistake(
-    en="It looks as if the input lies in an attribute of `ctx`. Each call has its own there, but nobody checks whether "
-    "the tensor was changed in place.",
-    ru="Похоже, что вход лежит в атрибуте `ctx`. Там он у каждого вызова свой, но никто не проверяет, не изменён ли тензор "
-    "на месте.",
+    en="It looks as if the input is not kept by `save_for_backward`, but for instance in an attribute of `ctx`. Each call "
+    "has its own, but nobody checks whether the tensor was changed in place.",
+    ru="Похоже, что вход хранится не через `save_for_backward`, а, например, в атрибуте `ctx`. У каждого вызова он свой, "
+    "но никто не проверяет, не изменён ли тензор на месте.",
 )
 class attribute_again(Function):
     @staticmethod
@@ -1821,9 +2083,9 @@ class attribute_again(Function):
 
 
 @square_function.mistake(
-    en="It looks as if a copy of the input is kept. The gradient is right, but a second tensor is alive, and a change of "
+    en="It looks as if a copy of the input is kept, or something computed from it. The gradient is right, but a second tensor is alive, and a change of "
     "the input goes unnoticed.",
-    ru="Похоже, что хранится копия входа. Градиент верен, но в памяти лежит второй тензор, и изменение входа остаётся "
+    ru="Похоже, что хранится копия входа или что-то из него вычисленное. Градиент верен, но в памяти лежит второй тензор, и изменение входа остаётся "
     "незамеченным.",
 )
 class copy_of_the_input(Function):
@@ -1852,6 +2114,21 @@ class without_the_two(Function):
         return grad_output * ctx.saved_tensors[0]
 
 
+@square_function.mistake(
+    en="It looks as if `backward` returns the derivative alone. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
+)
+class square_local(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * ctx.saved_tensors[0]
+
+
 # ---------------------------------------------------------------------------------------------- extra: in place
 
 
@@ -1872,8 +2149,10 @@ class without_the_two(Function):
         aspect(
             "gradients",
             2,
-            en="Gradients are right for whoever goes on with either of the two names, the result's or the input's.",
-            ru="Градиенты верны, с каким бы из двух имён ни продолжали вычисления: с результатом или со входом.",
+            en="Gradients are right for whoever goes on with either of the two names, the result's or the input's, and "
+            "`backward` leaves `grad_output` as it was.",
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше: результат или вход, а `grad_output` "
+            "в `backward` не меняется.",
         ),
     ],
     hints=[
@@ -1883,7 +2162,7 @@ class without_the_two(Function):
         ),
         Text(
             "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
-            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, и тогда до и после это один и тот же тензор.",
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и тот же тензор.",
         ),
         Text(
             "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
@@ -1895,21 +2174,25 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
     def scaled() -> tuple[Tensor, Tensor, Any]:
         x = case.x.clone().requires_grad_()
         h = x.neg()
-        return x, h, apply(answer.ScaleInPlace, h, case.factor)
+        y = apply(answer.ScaleInPlace, h, case.factor)
+        apply(answer.ScaleInPlace, (1 - case.x).requires_grad_().neg(), case.factor + 1)
+        return x, h, y
 
     with using_answer():
         x, h, y = scaled()
         same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
-        by_result = or_error(lambda: gradients(y, [x], case.v)[0])
+        v = case.grad_output.clone()
+        by_result = or_error(lambda: gradients(y, [x], v)[0])
         x, h, y = scaled()
-        by_input = or_error(lambda: gradients(h, [x], case.v)[0])
-    return {"in_place": same, "gradients": {"through the result": by_result, "through the input": by_input}}
+        by_input = or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
+    found = {"through the result": by_result, "through the input": by_input, "grad_output": v}
+    return {"in_place": same, "gradients": found}
 
 
 @scale_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(x=signed(rng, 2, 3), factor=3.0, v=signed(rng, 2, 3))
-    yield Case(x=signed(rng, 4).float(), factor=-0.25, v=signed(rng, 4).float())
+    yield Case(x=signed(rng, 2, 3), factor=3.0, grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), factor=-0.25, grad_output=signed(rng, 4).float())
 
 
 class _Scale(Function):
@@ -1922,7 +2205,7 @@ class _Scale(Function):
     en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
     "the input gets the gradient of a tensor that was not multiplied.",
     ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и тот, кто продолжает со "
-    "входом, получает градиент неумноженного тензора.",
+    "входом, получает градиент, в котором умножение не учтено.",
 )
 class says_nothing(_Scale):
     @staticmethod
@@ -1972,6 +2255,22 @@ class one_entry_for_two(Function):
 
 
 @scale_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class scales_grad_output(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(ctx.factor), None
+
+
+@scale_function.mistake(
     en="It looks as if `factor` is missing in `backward`: the gradient passes unscaled.",
     ru="Похоже, что в `backward` не хватает `factor`: градиент проходит без умножения.",
 )
@@ -2006,8 +2305,10 @@ class passes_unscaled(Function):
         aspect(
             "gradient",
             1,
-            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
-            ru="Градиент `x` равен `grad_output` там, где `x` лежит в [-1, 1], и нулю в остальных местах.",
+            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere; `grad_output` itself "
+            "stays as it was.",
+            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], и нулю в остальных местах; сам "
+            "`grad_output` не меняется.",
         ),
         aspect(
             "share_is_constant",
@@ -2036,25 +2337,26 @@ class passes_unscaled(Function):
     ],
 )
 def clip_function(answer: Any, case: Case) -> dict[str, object]:
-    x = case.x.clone().requires_grad_()
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     gradient: object = None
     requires: dict[str, object] = {}
     with using_answer():
-        y = apply(answer.Clip, x)
+        y = apply_amid(answer.Clip, x)
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
-            outputs = {"clipped": y[0], "share": y[1]}
-            requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in outputs.items()}
-            gradient = gradients(y[0], [x], case.v)[0]
-    return {"outputs": outputs, "gradient": {"gradient": gradient}, "share_is_constant": requires}
+            outputs = {"clipped": y[0], "share": y[1], "x": x}
+            pair = zip(("clipped", "share"), y)
+            requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in pair}
+            gradient = gradients(y[0], [x], v)[0]
+    return {"outputs": outputs, "gradient": {"gradient": gradient, "grad_output": v}, "share_is_constant": requires}
 
 
 @clip_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 2, 4)
     x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
-    yield Case(x=x, v=signed(rng, 2, 4))
-    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), v=signed(rng, 5).float())
+    yield Case(x=x, grad_output=signed(rng, 2, 4))
+    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), grad_output=signed(rng, 5).float())
 
 
 def _clipped(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -2165,22 +2467,108 @@ class clip_passes_everything(Function):
         return grad_clipped.clone()
 
 
+class _Clip(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class clips_in_place(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped.mul_(ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `forward` returns a list. Two outputs are returned as a tuple.",
+    ru="Похоже, что `forward` возвращает список. Два выхода возвращают кортежем.",
+)
+class forward_returns_a_list(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return [clipped, share]
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
+    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+)
+class clip_without_the_ends(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() < 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the ends of the interval count as outside. -1 and 1 lie in [-1, 1].",
+    ru="Похоже, что концы отрезка считаются лежащими вне его. Точки -1 и 1 лежат в [-1, 1].",
+)
+class counts_the_ends(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() >= 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` returns a gradient for each output. It takes one for each output, and returns one for "
+    "each argument of `apply`: here a single one.",
+    ru="Похоже, что `backward` возвращает по градиенту на каждый выход. На каждый выход он градиент получает, а "
+    "возвращает по одному на каждый аргумент `apply`: здесь он единственный.",
+)
+class one_for_each_output(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1), grad_share
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class clip_mask_alone(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return (ctx.saved_tensors[0].abs() <= 1).to(grad_clipped.dtype)
+
+
 # ---------------------------------------------------------------------------------------------- extra: torch.func
 
 
 @exercise(
-    title=Text("At home in torch.func", "Своя в torch.func"),
+    title=Text("At home in torch.func", "Своя функция в torch.func"),
     kind="complete",
     asks="Cube",
     asks_for="class",
     difficulty=3,
-    minutes=12,
+    minutes=15,
     aspects=[
         aspect(
             "gradient",
             1,
-            en="`Cube.apply` has the right value and gradient, and so does `torch.func.grad` of it.",
-            ru="У `Cube.apply` верны значение и градиент, и то же верно для `torch.func.grad` от неё.",
+            en="`Cube.apply` has the right value, gradient and second derivative, and `torch.func.grad` gives the same "
+            "gradient.",
+            ru="У `Cube.apply` верны значение, градиент и вторая производная, и `torch.func.grad` даёт тот же градиент.",
         ),
         aspect(
             "vmap",
@@ -2198,7 +2586,7 @@ class clip_passes_everything(Function):
     hints=[
         Text(
             "Which of the three errors do you get first, and which method or attribute does its text ask for?",
-            "Какую из трёх ошибок вы получаете первой и какой метод или атрибут называет её текст?",
+            "Какую из трёх ошибок вы получаете первой и какой метод или атрибут назван в её тексте?",
         ),
         Text(
             "`forward(x)` without `ctx`, and `setup_context(ctx, inputs, output)` for the saving; `generate_vmap_rule = "
@@ -2218,8 +2606,8 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x, case.v
     with using_answer():
         leaf = x.clone().requires_grad_()
-        y = apply(answer.Cube, leaf)
-        found = {"value": y, "gradient": gradients(y, [leaf], v)[0]}
+        y = apply_amid(answer.Cube, leaf)
+        found = {"value": y, "gradient": gradients(y, [leaf], v.clone())[0]}
 
         def weighted(t: Tensor, weight: Tensor) -> Tensor:
             product: Tensor = (apply(answer.Cube, t) * weight).sum()
@@ -2227,10 +2615,13 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
 
         if isinstance(y, Tensor):
             found["torch.func.grad"] = or_error(lambda: torch.func.grad(weighted)(x, v))
+            found["second derivative"] = or_error(lambda: second_derivative(answer.Cube.apply, x, v, v))
         batched = {
             "vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x)),
             "vmap of grad": or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v)),
         }
+        if x.dim() > 1:
+            batched["vmap, in_dims=1"] = or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
         forward = or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
     return {"gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
 
@@ -2276,8 +2667,10 @@ class old_style(Function):
 
 
 @cube_function.mistake(
-    en="It looks as if there is no vmap rule: `generate_vmap_rule = True` in the class lets torch make one.",
-    ru="Похоже, что нет правила для vmap: с `generate_vmap_rule = True` в теле класса torch построит его сам.",
+    en="It looks as if there is no rule for vmap, or there are two: either `generate_vmap_rule = True` in the class, or a "
+    "method `vmap`, but not both.",
+    ru="Похоже, что правила для vmap нет или их два: нужно либо `generate_vmap_rule = True` в теле класса, либо метод "
+    "`vmap`, но не то и другое сразу.",
 )
 class no_vmap_rule(_Cube):
     pass
@@ -2293,8 +2686,8 @@ class no_jvp(Function):
 
 
 @cube_function.mistake(
-    en="It looks as if `jvp` finds nothing saved: what it reads is saved with `ctx.save_for_forward`.",
-    ru="Похоже, что `jvp` ничего не находит: то, что он читает, сохраняют через `ctx.save_for_forward`.",
+    en="It looks as if `save_for_forward` is not called: in `jvp` the tuple `saved_tensors` is empty.",
+    ru="Похоже, что не вызван `save_for_forward`: в `jvp` кортеж `saved_tensors` пуст.",
 )
 class saves_for_backward_alone(_Cube):
     generate_vmap_rule = True
@@ -2302,6 +2695,50 @@ class saves_for_backward_alone(_Cube):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
+
+
+@cube_function.mistake(*cube_function.mistakes["saves_for_backward_alone"].says)
+class unpacks_nothing(saves_for_backward_alone):
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2
+
+
+@cube_function.mistake(
+    en="It looks as if `backward` returns the derivative alone. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
+)
+class cube_local(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if the derivative is computed in `setup_context` and saved. It is a constant there, and the second "
+    "derivative is wrong.",
+    ru="Похоже, что производная вычислена в `setup_context` и сохранена. Там она константа, и вторая производная неверна.",
+)
+class saves_the_slope(Function):
+    generate_vmap_rule = True
+    forward = _Cube.forward
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        slope = 3 * inputs[0] ** 2
+        ctx.save_for_backward(slope)
+        ctx.save_for_forward(slope)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * ctx.saved_tensors[0]
 
 
 @cube_function.mistake(
@@ -2464,7 +2901,7 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
     title=Text("Write the test", "Напишите тест"),
     kind="write the test",
     difficulty=3,
-    minutes=20,
+    minutes=25,
     aspects=[
         aspect(
             "accepts_right",
@@ -2522,26 +2959,32 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
             "собственный `grad_output`, который после обычного обратного прохода сравнивают с его копией.",
         ),
         Text(
-            "v = torch.rand(...)\nbefore = v.clone()\ntorch.autograd.grad(function.apply(x, k), (x, k), v)\n"
+            "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
+            "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
             "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
-            "v = torch.rand(...)\nbefore = v.clone()\ntorch.autograd.grad(function.apply(x, k), (x, k), v)\n"
+            "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
+            "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
             "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
         ),
     ],
 )
 def is_right_function(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        accepts = [_accepts(answer, function) for function in RIGHT]
-        refuses = {name: not _accepts(answer, function) for name, function in WRONG.items()}
+        said = [_said(answer, function) for function in RIGHT]
+        refuses = {name: not _said(answer, function, right=False) for name, function in WRONG.items()}
+    accepts = [None if verdict is None else bool(verdict) for verdict in said]
     return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
 
 
-def _accepts(answer: Any, function: Any) -> bool:
-    """Does the learner's test let `function` pass? An assertion or a check of gradients that fails is a refusal."""
+def _said(answer: Any, function: Any, right: bool = True) -> object:
+    """What the learner's test says of `function`. An assertion or a check of gradients that fails is a refusal.
+
+    So is any RuntimeError over a wrong one; over a right one it is a fault of the test, and its text is worth reading.
+    """
     try:
-        return bool(answer.is_right_function(function))
+        return answer.is_right_function(function)
     except AnswerRaised as raised:
-        if isinstance(raised.__cause__, (AssertionError, GradcheckError)):
+        if isinstance(raised.__cause__, (AssertionError, GradcheckError) if right else (AssertionError, RuntimeError)):
             return False
         raise
 
@@ -2551,6 +2994,7 @@ def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
     return x.requires_grad_(), torch.tensor([0.25, -0.75], dtype=torch.float64).requires_grad_()
 
 
+@cache
 def _checks(
     function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
 ) -> bool:
@@ -2563,7 +3007,7 @@ def _checks(
     if second and not gradgradcheck(function.apply, (x, k), raise_exception=False):
         return False
     v = torch.tensor([0.5, 2.0], dtype=torch.float64)
-    torch.autograd.grad(function.apply(x, k), (x, k), v)
+    torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)
     return not edit or v.tolist() == [0.5, 2.0]
 
 
@@ -2586,6 +3030,25 @@ def refuses_everything(function: Any) -> bool:
 
 
 @is_right_function.mistake(
+    en="It looks as if the test returns None for a right Function: a `return True` is missing.",
+    ru="Похоже, что для правильной функции тест возвращает None: забыт `return True`.",
+)
+def forgets_to_return(function: Any) -> None:
+    _checks(function)
+
+
+@is_right_function.mistake(
+    en="It looks as if an instance of the class is made. Call `apply` on the class itself: `function.apply(x, k)`.",
+    ru="Похоже, что создан экземпляр класса. Вызывайте `apply` у самого класса: `function.apply(x, k)`.",
+)
+def calls_an_instance(function: Any) -> bool:
+    x, k = _inputs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.allclose(function()(x, k), x * torch.exp(-k))
+
+
+@is_right_function.mistake(
     en="It looks as if only `gradcheck` is asked. It compares `backward` with `forward`, so a wrong value with its right "
     "derivative would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
     ru="Похоже, что проверяет одна `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение со своей "
@@ -2593,6 +3056,25 @@ def refuses_everything(function: Any) -> bool:
 )
 def gradcheck_alone(function: Any) -> bool:
     return _checks(function, value=False, second=False, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if `gradcheck` and `gradgradcheck` are asked and nothing else. Neither compares the value with the "
+    "formula, and a `grad_output` that was changed has to be looked at by the test itself.",
+    ru="Похоже, что тест состоит из `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а "
+    "не изменился ли `grad_output`, должен смотреть сам тест.",
+)
+def both_gradchecks_alone(function: Any) -> bool:
+    return _checks(function, value=False, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if the value is not compared with the formula. Another function with its own right derivative passes "
+    "then.",
+    ru="Похоже, что значение не сравнивается с формулой. Тогда проходит другая функция со своей верной производной.",
+)
+def never_compares_the_value(function: Any) -> bool:
+    return _checks(function, value=False)
 
 
 @is_right_function.mistake(
@@ -2604,8 +3086,10 @@ def only_first(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="It looks as if nobody looks at `grad_output` after the backward pass. `gradcheck` does not, either.",
-    ru="Похоже, что на `grad_output` после обратного прохода никто не смотрит. `gradcheck` тоже не смотрит.",
+    en="It looks as if nobody looks at `grad_output` after a plain backward pass; `gradcheck` does not, either. Or its "
+    "dtype is not that of the result: then `backward` gets a copy.",
+    ru="Похоже, что на `grad_output` после обычного обратного прохода никто не смотрит; `gradcheck` тоже не смотрит. Или "
+    "dtype у него не тот, что у результата: тогда `backward` получает копию.",
 )
 def never_looks_at_grad_output(function: Any) -> bool:
     return _checks(function, edit=False)

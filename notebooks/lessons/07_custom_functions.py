@@ -14,7 +14,7 @@
 # %% [markdown] tags=["ru"] of="f76fc216"
 # # Пользовательские функции
 #
-# Кто-то написал собственную операцию вместе с формулой её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом градиент в нуле не тот, что у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше. Никто не возражает: написанному вручную `backward` autograd верит на слово.
+# Кто-то написал собственную операцию вместе с формулой её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом градиент в нуле не тот, что у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. Никто не возражает: написанному вручную `backward` autograd верит на слово.
 #
 # После урока вы сможете:
 #
@@ -45,7 +45,7 @@ import torch
 # %% [markdown] tags=["ru"] of="9cfe5dd0"
 # ## Собственная операция
 #
-# Пользовательская функция — это класс с двумя статическими методами. `forward` вычисляет значение. `backward` получает `grad_output`, производную функции потерь по результату, и возвращает производную функции потерь по каждому входу. Первый аргумент обоих методов — *контекст* `ctx`: через него `forward` передаёт то, что понадобится `backward`. Экземпляров у класса не создают, им пользуются через `apply`.
+# Пользовательская функция — это класс с двумя статическими методами. `forward` вычисляет значение. `backward` получает `grad_output`, производную функции потерь по результату, и возвращает производную функции потерь по каждому входу. Первый аргумент обоих методов — *контекст* `ctx`: через него `forward` передаёт то, что понадобится `backward`. Экземпляры класса не создают: функцию вызывают через `apply`.
 # %%
 class Reciprocal(torch.autograd.Function):
     @staticmethod
@@ -80,13 +80,13 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 #
 # Each call of `apply` makes one new node and one new `ctx`. An old text says that a function object “is meant to be used only once”; today there is no object to use, only the class, and a node may well run twice if the graph is retained.
 #
-# Now the details on which people disagree. The `10` in `backward` is wrong on purpose. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="aef28413"
-# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` на него умножил. Если бы `backward` возвращал только $-1/x^2$, он был бы верен, пока функция потерь — это `y.sum()`, когда приходят одни единицы. Это самая частая ошибка.
+# Now the details that people often get wrong. The `10` in `backward` is wrong on purpose. Read the cell; do not call `function_table()` yet.
+# %% [markdown] tags=["ru"] of="1b83df9d"
+# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` на него умножил. Если бы `backward` возвращал только $-1/x^2$, результат был бы верен только для `y.sum()`: тогда приходят одни единицы. Это самая частая ошибка.
 #
 # Каждый вызов `apply` создаёт новый узел и новый `ctx`. В одном старом тексте сказано, что объект функции «используется только один раз»; сегодня объекта нет, есть класс, а узел может выполниться и дважды, если граф сохранён.
 #
-# Теперь подробности, о которых спорят. Число `10` в `backward` неверно нарочно. Прочтите функцию, но пока не вызывайте её.
+# Теперь подробности, в которых часто ошибаются. Число `10` в `backward` неверно намеренно. Прочтите ячейку, но `function_table()` пока не вызывайте.
 # %%
 seen = {}
 
@@ -156,15 +156,15 @@ def function_table():
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `predict_function`: who calls what, and when
-# *predict · ●○○ · 8 minutes · 1 point*
+# ### Exercise `predict_function`: what happens in `forward` and `backward`
+# *predict · ●○○ · 12 minutes · 1 point*
 #
-# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False. `needs_input_grad` is a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; three entries are `"accepted"` or the name of the error, which is a `"RuntimeError"` wherever there is one.
-# %% [markdown] tags=["ru"] of="89cdda43"
-# ### Упражнение `predict_function`: кто, что и когда вызывает
-# *предсказать · ●○○ · 8 минут · 1 балл*
+# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False. `a.requires_grad` is True or False as well, `needs_input_grad` a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; the remaining three entries are `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="16f49150"
+# ### Упражнение `predict_function`: что происходит в `forward` и `backward`
+# *предсказать · ●○○ · 12 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — ответ `torch.is_grad_enabled()` в этом месте: True или False. `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в трёх строках стоит `"accepted"` или имя ошибки, и если ошибка есть, то это `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — ответ `torch.is_grad_enabled()` в этом месте: True или False. `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_function"
 predict_function = {
     "recording in forward": False,
@@ -238,11 +238,11 @@ function_table()
 
 
 # %% [markdown] tags=["en"]
-# Recording is off in `forward`: what it computes is seen by nobody, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
+# Recording is off in `forward`: what it computes is not recorded, and the graph holds one node for the whole of it. In `backward` recording is on only with `create_graph=True`. `backward` returns one entry per argument of `apply`; surplus entries pass if they are None.
 #
 # `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not it: `apply` works even on a class without both decorators. What fails is the instance.
-# %% [markdown] tags=["ru"] of="07a57a4a"
-# В `forward` отслеживание выключено: его вычислений никто не видит, и в графе на всё один узел. В `backward` оно включено только с `create_graph=True`. `backward` возвращает по значению на каждый аргумент `apply`; лишние значения допустимы, если это None.
+# %% [markdown] tags=["ru"] of="0420ed98"
+# В `forward` отслеживание выключено: его вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` оно включено только с `create_graph=True`. `backward` возвращает по значению на каждый аргумент `apply`; лишние значения допустимы, если это None.
 #
 # `Tenfold()(a, b)` завершается ошибкой со словами “non-static forward method”, и читатель ищет пропущенный `@staticmethod`. Дело не в декораторе: `apply` работает даже с классом без обоих декораторов. Ошибка в том, что создан экземпляр.
 # %% [markdown] tags=["en"]
@@ -252,7 +252,7 @@ function_table()
 # %% [markdown] tags=["ru"] of="c9498b63"
 # ## Что хранить и где
 #
-# Для `backward` нужен вход, или результат, или оба. Хранить их можно в двух местах: через `ctx.save_for_backward(...)`, куда передают тензоры, и в атрибутах `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходом вход умножают на 10 на месте.
+# Для `backward` нужен вход, или результат, или оба. Хранить их можно двумя способами: передать тензоры в `ctx.save_for_backward(...)` или положить в атрибуты `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходом вход умножают на 10 на месте.
 # %%
 class ReciprocalAttribute(torch.autograd.Function):
     @staticmethod
@@ -311,31 +311,31 @@ assert w.grad.tolist() == [-2, -0.5]
 
 
 # %% [markdown] tags=["en"]
-# -0.01 instead of -1, and no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`.
+# -0.01 instead of -1, and no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
 #
 # What remains is the choice. Autograd keeps what you save until `backward`. If it is the input, it stays alive although the caller has no use for it any more. If it is the result, it costs nothing: the caller has it anyway.
-# %% [markdown] tags=["ru"] of="94bc04e5"
-# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. Для атрибута ничего этого нет. Поэтому тензоры-входы и тензоры-результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`.
+# %% [markdown] tags=["ru"] of="c6a386fb"
+# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. Для атрибута ничего этого нет. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить и так, и так: производной у неё нет.
 #
-# Остаётся выбор. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, он ничего не стоит: у вызывающего он есть и так.
+# Остаётся выбрать, что сохранять. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, хранить его ничего не стоит: он и так есть у вызывающего кода.
 # %% [markdown] tags=["en"]
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
 #
-# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape, a new tensor of the same dtype, and its gradient is right for every `grad_output`.
+# In a published notebook the class `Exp(Function)` stops with a `NameError`, because `Function` was never imported: it seems that nobody ran the cell. Write it, as a class `Exp` derived from `torch.autograd.Function`. `Exp.apply(x)` returns the exponential of a floating point tensor of any shape, a new tensor of the same dtype, and its gradient is right for every `grad_output`.
 #
-# * `backward` does not change the tensor `grad_output`: it belongs to the caller.
-# * When the caller drops the input, nothing but the bytes of the result stays alive between the two passes.
+# * `forward` does not change the input, and `backward` does not change the tensor `grad_output`: they belong to the caller. Each call has its own state: `apply` may be called again before `backward`. Both hold in all exercises below, unless their text says otherwise.
+# * When the caller drops the input, only the memory of the result is still held between the two passes.
 # * When the result is changed in place before `backward`, torch raises its `RuntimeError` about an in-place operation, as for `torch.exp`.
-# %% [markdown] tags=["ru"] of="42b191c0"
+# %% [markdown] tags=["ru"] of="e5caf5fd"
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради класс `Exp(Function)` завершается с `NameError`: имя `Function` не импортировано, ячейку никто не запускал. Напишите этот класс под именем `Exp`, унаследовав его от `torch.autograd.Function`. `Exp.apply(x)` возвращает экспоненту тензора с плавающей точкой любой формы — новый тензор того же dtype, и градиент верен при любом `grad_output`.
+# В одной опубликованной тетради класс `Exp(Function)` завершается с `NameError`: имя `Function` не импортировано, ячейку, видимо, ни разу не запускали. Напишите этот класс под именем `Exp`, унаследовав его от `torch.autograd.Function`. `Exp.apply(x)` возвращает экспоненту тензора с плавающей точкой любой формы — новый тензор того же dtype, и градиент верен при любом `grad_output`.
 #
-# * `backward` не меняет тензор `grad_output`: он чужой.
+# * `forward` не меняет вход, а `backward` — тензор `grad_output`: они чужие. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. То и другое верно во всех упражнениях ниже, если в условии не сказано иное.
 # * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаются только байты результата.
-# * Если результат изменён на месте до `backward`, torch сообщает `RuntimeError` об изменении на месте, как и для `torch.exp`.
+# * Если результат изменён на месте до `backward`, возникает ошибка `RuntimeError`: тензор изменён на месте, как и для `torch.exp`.
 # %% answer="exp_function"
 class Exp(torch.autograd.Function):
     """The exponential, entry by entry."""
@@ -416,13 +416,13 @@ except NameError as error:
 # %% [markdown] tags=["en"]
 # ## The derivative at a kink
 #
-# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number between them is a *subgradient*, and you saw in the table that torch's own operations do not agree on one. None of them is wrong. But a hand-written operation that replaces `torch.relu` should make the same choice, and where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) the choice is seen.
-# %% [markdown] tags=["ru"] of="fa77ca5a"
+# At 0 the relu has no derivative: the slope is 0 on the left, 1 on the right. Any number from 0 to 1, both ends included, is a *subgradient*, and you saw in the table that torch's own operations do not agree on one. None of them is wrong. But a hand-written operation that replaces `torch.relu` should make the same choice, and where many entries are exactly 0 (after another relu, in padding, in weights that start at zero) the choice is seen.
+# %% [markdown] tags=["ru"] of="bea3b13d"
 # ## Производная на изломе
 #
-# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число между ними называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор, и там, где много точных нулей (после другого relu, в дополнении до общей длины, в весах, которые начинаются с нуля), разница видна.
+# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор, и там, где много точных нулей (после другого relu, в дополнении до общей длины (padding), в весах, инициализированных нулями), разница видна.
 # %%
-class SeedReLU(torch.autograd.Function):
+class PublishedReLU(torch.autograd.Function):
     @staticmethod
     def forward(ctx, input):
         ctx.save_for_backward(input)
@@ -438,13 +438,13 @@ class SeedReLU(torch.autograd.Function):
 
 torch.manual_seed(0)
 x = torch.randn(20, dtype=torch.float64, requires_grad=True)
-print("gradcheck on random numbers:", torch.autograd.gradcheck(SeedReLU.apply, (x,)))
+print("gradcheck on random numbers:", torch.autograd.gradcheck(PublishedReLU.apply, (x,)))
 # %% tags=["fact"]
 kink = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-for function in SeedReLU.apply, torch.relu:
+for function in PublishedReLU.apply, torch.relu:
     assert torch.autograd.gradcheck(function, (x,))
     assert not torch.autograd.gradcheck(function, (kink,), raise_exception=False)
-SeedReLU.apply(kink).backward()
+PublishedReLU.apply(kink).backward()
 assert kink.grad.item() == 1
 
 
@@ -454,14 +454,14 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`#staticmethod` for `@staticmethod`). Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
-# %% [markdown] tags=["ru"] of="3f734597"
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
+# %% [markdown] tags=["ru"] of="2beda9dd"
 # `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле она не судья, потому что возражает и против `torch.relu`: центральная разность там равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради, вместе с опиской (`#staticmethod` вместо `@staticmethod`). Исправьте его, чтобы значение и градиент `ReLU.apply(x)` были теми же, что у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` остаётся прежним. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради, вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите то, что не безвредно. Исправьте его так, чтобы значение и градиент `ReLU.apply(x)` были теми же, что у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -540,15 +540,15 @@ check("fix_relu")
 # %% [markdown] tags=["en"]
 # ## Several inputs
 #
-# With two inputs `backward` returns two gradients, in the order of the arguments. Swapped ones are hard to see: for $a \cdot b$ with equal $a$ and $b$ they are the same numbers. So test with inputs that differ.
+# With two inputs `backward` returns a tuple of two gradients, in the order of the arguments. Swapped ones are hard to see: for $a \cdot b$ with equal $a$ and $b$ they are the same numbers. So test with inputs that differ.
 #
 # Often only one of them is asked for: data do not require grad, weights do. `ctx.needs_input_grad` has a flag for each argument. Where it is False, return None and spare the work.
-# %% [markdown] tags=["ru"] of="a60ad400"
+# %% [markdown] tags=["ru"] of="185f9bfe"
 # ## Несколько входов
 #
-# Если входов два, `backward` возвращает два градиента в порядке аргументов. Переставленные градиенты трудно заметить: для $a \cdot b$ при равных $a$ и $b$ это одни и те же числа. Поэтому проверяйте на разных входах.
+# Если входов два, `backward` возвращает кортеж из двух градиентов в порядке аргументов. Переставленные градиенты трудно заметить: для $a \cdot b$ при равных $a$ и $b$ это одни и те же числа. Поэтому проверяйте на разных входах.
 #
-# Часто нужен только один из них: данные градиента не требуют, а веса требуют. В `ctx.needs_input_grad` есть флаг для каждого аргумента. Где стоит False, верните None и не тратьте вычислений.
+# Часто нужен только один из них: данные градиента не требуют, а веса требуют. В `ctx.needs_input_grad` есть флаг для каждого аргумента. Где стоит False, верните None и ничего не вычисляйте.
 # %%
 shapes = []
 
@@ -585,19 +585,19 @@ except RuntimeError as error:
 
 
 # %% [markdown] tags=["en"]
-# Here broadcasting stretched `b` from `(3,)` to `(4, 3)`, and the gradient returned for it has the stretched shape. You will read that this is an error and that `backward` has to sum over the stretched axis. It does not have to: when the shape of a gradient can come from broadcasting the input, the engine sums it down. Any other shape is an error.
+# Here broadcasting stretched `b` from `(3,)` to `(4, 3)`, and the gradient returned for it has the stretched shape. You will read that this is an error and that `backward` has to sum over the stretched axis. It does not have to: when the shape of a gradient can come from broadcasting the input, autograd sums it down itself. Any other shape is an error.
 #
 # ### Exercise `product_function`: two inputs
 # *complete · ●●○ · 10 minutes · 4 points*
 #
-# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` computes nothing: None stands in its place. `grad_output` stays as it was.
-# %% [markdown] tags=["ru"] of="eae892f4"
-# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и градиент для него возвращён уже растянутой формы. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
+# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
+# %% [markdown] tags=["ru"] of="12d7d2d1"
+# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и градиент для него возвращён в растянутой форме. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 #
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой одного dtype, формы которых можно транслировать друг к другу. Каждый вход, который требует градиента, получает свой градиент; для входа, который его не требует, `backward` ничего не вычисляет: на его месте стоит None. `grad_output` остаётся прежним.
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой одного dtype, формы которых можно транслировать друг к другу. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
 # %% answer="product_function"
 class Product(torch.autograd.Function):
     """The product of two tensors, entry by entry."""
@@ -703,9 +703,9 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 # %% [markdown] tags=["ru"] of="5fac879f"
 # ## Один раз верно, второй раз нет
 #
-# Вторая производная дифференцирует сам `backward`. Для этого `backward` должен состоять из записанных операций над тензорами, от которых autograd может дойти до входов. От каких сохранённых тензоров он дойдёт?
+# Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого `backward` должен состоять из записанных операций над тензорами, от которых autograd может дойти до входов. От каких сохранённых тензоров он дойдёт?
 #
-# `SquareTemporary` сохраняет `2 * x`, чтобы сберечь для `backward` одно умножение. Выражение — $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая 18.
+# `SquareTemporary` сохраняет `2 * x`, чтобы избавить `backward` от одного умножения. Выражение — $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая 18.
 # %%
 class SquareTemporary(torch.autograd.Function):
     @staticmethod
@@ -735,15 +735,15 @@ assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_
 
 
 # %% [markdown] tags=["en"]
-# 12 instead of 18, without a word. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a number. So save inputs or outputs, and compute the rest in `backward`.
+# 12 instead of 18, without a word. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
 #
 # `gradcheck` is content, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. And take an expression *composed* with your function, as here: of the function alone, the derivative of a constant is asked, and you get an error about a tensor that does not require grad instead of a wrong number.
 #
 # Where a second derivative is not wanted, say so: put `@torch.autograd.function.once_differentiable` above `backward` (and below `@staticmethod`). Does a second derivative then raise an error? Run the next cell before you believe it.
-# %% [markdown] tags=["ru"] of="41dc7890"
-# 12 вместо 18, и ни слова. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` тем же тензором графа, каким был, а *выход* — связанным с этим самым узлом. Всё промежуточное возвращается просто числами. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+# %% [markdown] tags=["ru"] of="a39f0a1d"
+# 12 вместо 18, и никакого предупреждения. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` тем же тензором графа, каким был, а *выход* — связанным с этим самым узлом. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
 #
-# `gradcheck` довольна, ведь она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. И берите выражение, *составленное* с вашей функцией, как здесь: для неё одной пришлось бы дифференцировать константу, и вместо неверного числа получится ошибка о тензоре, который не требует градиента.
+# `gradcheck` довольна, ведь она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. И проверяйте выражение, в которое ваша функция *входит*, как здесь: с одной этой функцией пришлось бы дифференцировать константу, и вместо неверного числа получится ошибка о тензоре, который не требует градиента.
 #
 # Если вторая производная не нужна, так и скажите: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Станет ли тогда вторая производная ошибкой? Прежде чем поверить, выполните следующую ячейку.
 # %%
@@ -813,11 +813,11 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # %% [markdown] tags=["en"]
 # `backward()` meets the error. `autograd.grad` asks only for the way to `x`, and the node that holds the error is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
 # %% [markdown] tags=["ru"] of="2a8af653"
-# `backward()` наталкивается на ошибку. А `autograd.grad` интересует только путь к `x`, и узел с ошибкой на нём не лежит: молча получается 6 вместо 18, и `torch.autograd.functional.hessian` поступает так же. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен тот `backward`, который можно дифференцировать.
+# `backward()` наталкивается на ошибку. А `autograd.grad` проходит только путь к `x`, и узла с ошибкой на нём нет: молча получается 6 вместо 18, и `torch.autograd.functional.hessian` поступает так же. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
-# The same second derivatives along $x$, all by `autograd.grad`. The right line is $6x$. Each wrong one is straight and smooth as well: nothing in it looks like an error.
-# %% [markdown] tags=["ru"] of="e92e0b3e"
-# Те же вторые производные вдоль $x$, все через `autograd.grad`. Верная прямая — $6x$. Неверные тоже прямые и гладкие: по виду ошибку не заметить.
+# The same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
+# %% [markdown] tags=["ru"] of="5833672d"
+# Те же вторые производные вдоль $x$, все через `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые: на вид ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
@@ -849,7 +849,7 @@ plt.show()
 #
 # `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а на самом деле она равна 7.52.
 #
-# Исправьте класс, чтобы были верны первая и вторая производные, в том числе у составленных с ним выражений. Сохранять можно всё, что нужно. Отказаться от второй производной здесь недостаточно.
+# Исправьте класс так, чтобы были верны первая и вторая производные, в том числе у выражений, в которые он входит. Сохранять можно всё, что нужно. Отказаться от второй производной здесь недостаточно.
 # %% answer="fix_sinh"
 class Sinh(torch.autograd.Function):
     @staticmethod
@@ -964,7 +964,7 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 # %% [markdown] tags=["ru"] of="19475c4b"
 # ## Один узел вместо трёх
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. В записи через операции граф хранит рядом с `x` ещё и сигмоиду. Собственная `silu` в torch хранит один `x`. Ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, граф хранит рядом с `x` ещё и сигмоиду. Встроенная `silu` хранит только `x`. Следующая ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -981,15 +981,15 @@ assert alive == {"written out": 80_000, "torch's silu": 40_000} and y.numel() * 
 
 
 # %% [markdown] tags=["en"]
-# ### Exercise `silu_function`: one node, nothing new to keep
+# ### Exercise `silu_function`: one node, nothing more to keep
 # *design · ●●● · 15 minutes · 5 points*
 #
-# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
-# %% [markdown] tags=["ru"] of="2e439869"
-# ### Упражнение `silu_function`: один узел, и хранить нечего
+# Write a class `SiLU` derived from `torch.autograd.Function`. `SiLU.apply(x)` returns `x * torch.sigmoid(x)` for a floating point tensor of any shape. First and second derivatives are right, also of expressions composed with it, at 0 and for large numbers such as 1000 and -1000 as well: no NaN. After the forward pass nothing stays alive but the result and the input, which the caller holds. Time does not count: computing something twice is allowed.
+# %% [markdown] tags=["ru"] of="87585367"
+# ### Упражнение `silu_function`: один узел и ничего лишнего
 # *спроектировать · ●●● · 15 минут · 5 баллов*
 #
-# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у составленных с ней выражений. После прямого прохода в памяти остаются только результат и вход, который держат снаружи. Время не учитывается: вычислять что-то дважды можно.
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые она входит; верны они и в нуле, и для больших чисел вроде 1000 и -1000, без NaN. После прямого прохода в памяти остаются только результат и вход, который держат снаружи. Время не учитывается: вычислять что-то дважды можно.
 # %% answer="silu_function"
 class SiLU(torch.autograd.Function):
     """`x * sigmoid(x)` that keeps its input alone."""
@@ -1020,9 +1020,10 @@ class SiLU(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
+        recorded = torch.is_grad_enabled()
         with torch.enable_grad():
-            y = x * torch.sigmoid(x) if x.requires_grad else torch.nn.functional.silu(x)
-            return torch.autograd.grad(y, x, grad_output, create_graph=torch.is_grad_enabled())[0]
+            y = x * torch.sigmoid(x)
+            return torch.autograd.grad(y, x, grad_output, create_graph=recorded)[0]
 
 
 # %% alternative="silu_function"
@@ -1073,12 +1074,12 @@ check("silu_function")
 # %% [markdown] tags=["ru"] of="0fb18f91"
 # ## Градиент, который не производная
 #
-# Дальше идут дополнительные упражнения. Производная знака равна 0 везде, где она есть, поэтому всё, что стоит перед знаком, по ней учиться не может. И всё же сети с весами -1 и 1 обучают: `backward` возвращает вместо неё что-нибудь полезное, это называется *сквозной оценкой градиента* (STE). На такой функции `gradcheck` обязана не проходить: она сравнивает с настоящей производной. Сравнивайте с той формулой, которая вам нужна.
+# Дальше идут дополнительные упражнения. Производная знака равна 0 везде, где она есть, поэтому слои перед функцией знака по такому градиенту не обучаются. И всё же сети с весами -1 и 1 обучают: `backward` возвращает вместо неё что-нибудь полезное; это называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция проходить и не должна: сравнение там идёт с настоящей производной. Сравнивайте с той формулой, которая вам нужна.
 #
 # ### Дополнительное упражнение `sign_function`: знак, который учится
 # *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент `x` равен `grad_output` там, где `x` лежит в [-1, 1] вместе с концами, и нулю в остальных местах. `grad_output` остаётся прежним.
+# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], включая концы, и нулю в остальных местах. Сам тензор `grad_output` не меняется.
 # %% answer="sign_function"
 class Sign(torch.autograd.Function):
     """The sign of each entry, with a gradient that passes where |x| is at most 1."""
@@ -1151,9 +1152,9 @@ assert torch.autograd.grad(points.sign().sum(), points)[0].tolist() == [0, 0, 0]
 
 
 # %% [markdown] tags=["en"]
-# To make one part of a network work *against* another, the gradient is turned round between them, and often scaled. The value passes as it is. What if `forward` returns `x` itself?
-# %% [markdown] tags=["ru"] of="41e5d0c8"
-# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают, а часто и умножают на число. Значение проходит как есть. А что, если `forward` вернёт сам `x`?
+# To make one part of a network work *against* another, the gradient is turned round (its sign is changed) between them, and often scaled. The value passes as it is. What if `forward` returns `x` itself?
+# %% [markdown] tags=["ru"] of="1303b802"
+# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают (меняют его знак), а часто и умножают на число. Значение проходит как есть. А что, если `forward` вернёт сам `x`?
 # %%
 class PassOn(torch.autograd.Function):
     @staticmethod
@@ -1187,14 +1188,14 @@ except RuntimeError as error:
 # ### Extra exercise `reverse_function`: a gradient turned round
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`. The result can be changed in place, and `x` does not change with it.
-# %% [markdown] tags=["ru"] of="2e81c477"
+# Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`; the tensor `grad_output` itself stays as it was. The result can be changed in place, and `x` does not change with it.
+# %% [markdown] tags=["ru"] of="55b24aab"
 # Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch отказывается. Это не ошибка, но тот, кто напишет дальше `relu_()`, получит исключение.
 #
 # ### Дополнительное упражнение `reverse_function`: развёрнутый градиент
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с числами из `x`. Градиент `x` равен `grad_output`, умноженному на `-factor`. Результат можно изменить на месте, и `x` от этого не меняется.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с числами из `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и `x` от этого не меняется.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1292,19 +1293,19 @@ assert other.grad.item() == 1  # here `exp` is the newer node and runs first
 
 
 # %% [markdown] tags=["en"]
-# 2 instead of 1, and the wrong gradient is not the one of the careless Function: its neighbour pays. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the newest node runs first. The only sure test is to look at `grad_output` afterwards.
+# 2 instead of 1, and the wrong gradient is not the one of the careless Function: its neighbour pays. `gradcheck` passes, since the gradient that `TimesTwo` returns is right. Written in the other order the sum is right again, because the newest node runs first. The only sure test is to compare `grad_output` before and after the backward pass.
 #
 # ### Extra exercise `leaky_function`: the neighbour's gradient
 # *find the bug · ●●○ · 7 minutes · 3 points · extra*
 #
 # `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
-# %% [markdown] tags=["ru"] of="66d42d84"
-# 2 вместо 1, причём неверен градиент не у самой небрежной функции, а у её соседки. `gradcheck` проходит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, всё снова верно: первым выполняется самый новый узел. Надёжная проверка одна: посмотреть на `grad_output` после прохода.
+# %% [markdown] tags=["ru"] of="44256073"
+# 2 вместо 1, причём неверен градиент не у функции, которая ошиблась, а у её соседки. `gradcheck` проходит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, всё снова верно: первым выполняется самый новый узел. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
 # ### Дополнительное упражнение `leaky_function`: градиент соседа
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
 #
-# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где отрицателен (нуля среди чисел нет); `slope` — число. Градиент верен. Исправьте класс, чтобы `grad_output` оставался прежним и сосед тоже получал верный градиент.
+# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x`, где он отрицателен (нуля среди чисел нет); `slope` — число. Её собственный градиент верен. Исправьте класс так, чтобы `grad_output` не менялся и сосед тоже получал верный градиент.
 # %% answer="leaky_function"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -1395,12 +1396,12 @@ check("leaky_function")
 # %% [markdown] tags=["ru"] of="09cdf367"
 # ## Состояние одного вызова
 #
-# Класс у всех вызовов функции общий. То, что должен помнить один вызов, принадлежит его `ctx`.
+# Класс у всех вызовов функции общий. То, что должен помнить один вызов, хранят в его `ctx`.
 #
 # ### Дополнительное упражнение `square_function`: два вызова, одна память
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# `Square.apply(x)` работает верно, если вызвать её один раз. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни просили. Если вход изменён на месте до `backward`, torch должен сообщить `RuntimeError` об изменении на месте.
+# `Square.apply(x)` работает верно, если вызвать её один раз. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс так, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни вычисляли. Если вход изменён на месте до `backward`, должна возникать ошибка `RuntimeError`: тензор изменён на месте.
 # %% answer="square_function"
 class Square(torch.autograd.Function):
     @staticmethod
@@ -1457,15 +1458,14 @@ class Square(torch.autograd.Function):
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        ctx.version = x._version
-        ctx.x = x
-        return x * x
+        y = x * x
+        ctx.save_for_backward(x, y)
+        return y
 
     @staticmethod
     def backward(ctx, grad_output):
-        if ctx.x._version != ctx.version:
-            raise RuntimeError("the input has been modified by an inplace operation")
-        return 2 * grad_output * ctx.x
+        x, _ = ctx.saved_tensors
+        return torch.mul(grad_output, x).mul(2)
 
 
 # %% check="square_function"
@@ -1502,7 +1502,7 @@ assert both_gradients(GivenSquare) == (10, 10) and both_gradients(Square) == (2,
 # %% [markdown] tags=["ru"] of="d02f8440"
 # ## На месте и не тайком
 #
-# Функция может изменить свой вход на месте, если сообщит об этом: `ctx.mark_dirty(x)` в `forward`, и `x` возвращается. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
+# Функция может изменить свой вход на месте, если сообщит об этом: вызовет в `forward` `ctx.mark_dirty(x)` и вернёт `x`. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
 # %%
 class DoubleSilently(torch.autograd.Function):
     @staticmethod
@@ -1545,12 +1545,12 @@ assert (
 # ### Extra exercise `scale_function`: in place, and said so
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`.
-# %% [markdown] tags=["ru"] of="d44b8776"
+# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
+# %% [markdown] tags=["ru"] of="0b563a66"
 # ### Дополнительное упражнение `scale_function`: на месте и не тайком
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и у того, кто продолжает с результатом, и у того, кто продолжает с `x`.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. Тензор `grad_output` в `backward` не меняется.
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1623,21 +1623,21 @@ check("scale_function")
 # %% [markdown] tags=["en"]
 # ## A second output
 #
-# A `forward` with two outputs gets two gradients in its `backward`. An output that nobody used arrives as zeros, not as None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then somebody may differentiate it.
+# A `forward` with two outputs gets two gradients in its `backward`. An output that nobody used arrives as zeros, not as None (unless `ctx.set_materialize_grads(False)` was called). An integer or boolean output never requires grad. But a floating point one does, even when it is a mere statistic, and then somebody may differentiate it and get a wrong gradient.
 #
 # ### Extra exercise `clip_function`: a second output without a gradient
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
 # Write a class `Clip` derived from `torch.autograd.Function`. `Clip.apply(x)` returns a tuple of two: `x.clamp(-1, 1)`, and the share of the entries of `x` outside of [-1, 1], a tensor of shape () in the dtype of `x`. The gradient of `x` is `grad_output` of the first where `x` lies in [-1, 1], both ends included, and 0 elsewhere. The share does not require grad: `ctx.mark_non_differentiable(...)` says so.
-# %% [markdown] tags=["ru"] of="7e9cc1ef"
+# %% [markdown] tags=["ru"] of="fee0f087"
 # ## Второй выход
 #
-# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвано `ctx.set_materialize_grads(False)`). Целый или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это просто статистика, и тогда кто-нибудь может его продифференцировать.
+# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвано `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это просто статистика, и тогда кто-нибудь может его продифференцировать и получить неверный градиент.
 #
 # ### Дополнительное упражнение `clip_function`: второй выход без градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент `x` равен `grad_output` первого выхода там, где `x` лежит в [-1, 1] вместе с концами, и нулю в остальных местах. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
+# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [-1, 1], включая концы, и нулю в остальных местах. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
 # %% answer="clip_function"
 class Clip(torch.autograd.Function):
     """The clipped tensor, and the share of entries that were clipped."""
@@ -1755,11 +1755,11 @@ Unmaterialized.apply(x)[0].sum().backward()
 # %% [markdown] tags=["en"]
 # ## At home in `torch.func`
 #
-# `torch.func` has three wishes. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three answer with the same first wish.
-# %% [markdown] tags=["ru"] of="d751f3b8"
-# ## Своя в `torch.func`
+# `torch.func` has three requirements. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three name the same one, the first.
+# %% [markdown] tags=["ru"] of="e242b593"
+# ## Своя функция в `torch.func`
 #
-# У `torch.func` три пожелания. `grad` требует, чтобы у `forward(x)` не было контекста, а сохранял метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Ячейка вызывает все три с функцией обычного вида, и все три отвечают одним и тем же первым пожеланием.
+# У `torch.func` три требования. Для `grad` нужно, чтобы `forward(x)` не принимал контекст, а сохранением занимался метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Следующая ячейка применяет все три к функции в обычной записи, и все три сообщают об одном и том же, первом, требовании.
 # %%
 point = torch.tensor([1.0, 2.0])
 for name, call in {
@@ -1786,14 +1786,14 @@ for call in (
 
 # %% [markdown] tags=["en"]
 # ### Extra exercise `cube_function`: at home in torch.func
-# *complete · ●●● · 12 minutes · 4 points · extra*
+# *complete · ●●● · 15 minutes · 4 points · extra*
 #
-# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
-# %% [markdown] tags=["ru"] of="8b00a0bb"
-# ### Дополнительное упражнение `cube_function`: своя в torch.func
-# *дописать · ●●● · 12 минут · 4 балла · дополнительно*
+# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
+# %% [markdown] tags=["ru"] of="bb9c6186"
+# ### Дополнительное упражнение `cube_function`: своя функция в torch.func
+# *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С ней работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняют через `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С ней работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняют через `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -1873,15 +1873,18 @@ class Cube(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.x = inputs[0]
+        ctx.save_for_backward(inputs[0], output)
+        ctx.save_for_forward(inputs[0], output)
 
     @staticmethod
     def backward(ctx, grad_output):
-        return grad_output * 3 * ctx.x**2
+        x, _ = ctx.saved_tensors
+        return grad_output * 3 * x * x
 
     @staticmethod
     def jvp(ctx, tangent):
-        return tangent * 3 * ctx.x**2
+        x, _ = ctx.saved_tensors
+        return tangent * 3 * x * x
 
 
 # %% alternative="cube_function"
@@ -1892,15 +1895,17 @@ class Cube(torch.autograd.Function):
         return x**2 * x
 
     def setup_context(ctx, inputs, output):
-        slope = 3 * inputs[0] ** 2
-        ctx.save_for_backward(slope)
-        ctx.save_for_forward(slope)
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
 
     def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0]
+        return grad_output * Cube.slope(*ctx.saved_tensors)
 
     def jvp(ctx, tangent):
-        return tangent * ctx.saved_tensors[0]
+        return tangent * Cube.slope(*ctx.saved_tensors)
+
+    def slope(x):
+        return 3 * x.square()
 
 
 # %% check="cube_function"
@@ -1915,30 +1920,30 @@ check("cube_function")
 # Each bug of this lesson passed some test. What would a test look like that catches them all?
 #
 # ### Extra exercise `is_right_function`: write the test
-# *write the test · ●●● · 20 minutes · 5 points · extra*
+# *write the test · ●●● · 25 minutes · 5 points · extra*
 #
-# Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` or the error of `gradcheck` counts as `False`. Right means:
+# Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. A class is right if:
 #
 # * the value is right, and both gradients for every `grad_output`;
 # * second derivatives are right;
 # * a backward pass without `create_graph` leaves `grad_output` as it was.
 #
-# Your test is tried on several right and several wrong classes. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="c1ff9379"
+# Your test is tried on several right and several wrong classes. It earns 1 point for accepting every right one, and the others for the wrong ones that it refuses, but only if it accepts every right one.
+# %% [markdown] tags=["ru"] of="c7b90239"
 # ## Напишите тест
 #
-# Каждая ошибка этого урока какую-нибудь проверку проходила. Как выглядел бы тест, который поймает их все?
+# Каждая ошибка этого урока хоть какую-нибудь проверку проходила. Как выглядел бы тест, который поймает их все?
 #
 # ### Дополнительное упражнение `is_right_function`: напишите тест
-# *написать тест · ●●● · 20 минут · 5 баллов · дополнительно*
+# *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите `is_right_function(function)`. На вход приходит класс, унаследованный от `torch.autograd.Function`; его `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правилен, иначе `False`; `AssertionError` и ошибка `gradcheck` тоже считаются за `False`. Правилен — значит:
+# Напишите `is_right_function(function)`. На вход приходит класс, унаследованный от `torch.autograd.Function`; его `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правилен, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Любой другой `RuntimeError` — тоже, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правилен, если:
 #
 # * верно значение и оба градиента при любом `grad_output`;
 # * верны вторые производные;
-# * обратный проход без `create_graph` оставляет `grad_output` прежним.
+# * обратный проход без `create_graph` не меняет `grad_output`.
 #
-# Ваш тест проверяется на нескольких правильных и нескольких неправильных классах. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных классах. 1 балл он получает за то, что принял все правильные; остальные — за отвергнутые неправильные, но только если приняты все правильные.
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
@@ -1993,7 +1998,7 @@ def is_right_function(function):
 
 # %% alternative="is_right_function"
 def is_right_function(function):
-    x, k = (torch.linspace(a, b, 4, dtype=torch.float64).view(2, 2).requires_grad_() for a, b in ((-2, 1.7), (1, -0.4)))
+    x, k = (torch.linspace(a, b, 2, dtype=torch.float64).requires_grad_() for a, b in ((-2, 1.7), (1, -0.4)))
     seen = {}
 
     def remember(grad_output):
@@ -2001,7 +2006,7 @@ def is_right_function(function):
 
     y = function.apply(x, k)
     y.register_hook(remember)
-    (y * torch.arange(1.0, 5.0).view(2, 2)).sum().backward()
+    (y * torch.arange(1.0, 3.0)).sum().backward()
     return (
         torch.equal(seen["tensor"], seen["copy"])
         and torch.allclose(y, x * torch.e ** (-k))
@@ -2022,16 +2027,16 @@ check("is_right_function")
 # * `backward` multiplies `grad_output` in, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
 # * Inputs and outputs go through `save_for_backward`; `ctx` attributes are for what is no tensor.
 # * Save inputs or outputs, nothing in between: else the second derivative is silently wrong. `once_differentiable` stops `backward()`, not `autograd.grad`.
-# * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. Neither sees an edited `grad_output`.
+# * `gradcheck` with inputs that differ and lie on both sides of a kink; `gradgradcheck` for the second derivative. `gradcheck` does not see an edited `grad_output`, so look at it yourself.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="442595f9"
+# %% [markdown] tags=["ru"] of="0330efbc"
 # ## Что стоит запомнить
 #
-# * `backward` умножает на `grad_output` и возвращает по значению на каждый аргумент `apply`. Autograd проверяет их число и форму, но не сами числа.
+# * `backward` умножает на `grad_output` и возвращает по значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
 # * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
 # * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная молча окажется неверной. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
-# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменённого `grad_output` не видит ни та, ни другая.
+# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменённого `grad_output` `gradcheck` не видит: проверяйте его сами.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
