@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Dropout, Linear, Module, Parameter, Sequential, Sigmoid, Tanh
 from torch.optim import SGD, Adam
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import leaf, signed, uniform
@@ -34,10 +35,10 @@ def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.flo
     return module
 
 
-def flags(model: Module) -> dict[str, object]:
+def flags(model: Module, called: str = "model") -> dict[str, object]:
     """Which parameters of `model` require grad, and which of its modules are in training mode."""
     learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
-    trains = {f"{name or 'model'}.training": module.training for name, module in model.named_modules()}
+    trains = {f"{name or called}.training": module.training for name, module in model.named_modules()}
     return learns | trains
 
 
@@ -73,10 +74,10 @@ def gradients_of(model: Module) -> dict[str, Tensor | None]:
             "что внутри создано. `eval` переключает слои.",
         ),
         Text(
-            "An inference tensor is refused where it would be saved for backward or edited: a product saves its "
-            "factors, a sum saves nothing.",
-            "Тензор вывода отвергают там, где его пришлось бы сохранить для обратного прохода или изменить: "
-            "произведение сохраняет множители, сумма не сохраняет ничего.",
+            "An inference tensor is refused where it would be saved for backward or edited: a product saves a "
+            "factor when the other one requires grad, a sum saves nothing.",
+            "Inference-тензор отвергают там, где его пришлось бы сохранить для обратного прохода или изменить: "
+            "произведение сохраняет множитель, если другой требует градиента, сумма не сохраняет ничего.",
         ),
     ],
 )
@@ -88,7 +89,7 @@ def predict_modes(answer: Any, case: Case) -> dict[str, object]:
     en="It looks as if the line `torch.no_grad()` alone switched something off. It makes a context manager and throws "
     "it away; only `with` enters it.",
     ru="Похоже, вы считаете, что строка `torch.no_grad()` сама что-то выключает. На самом деле она создаёт менеджер "
-    "контекста и тут же его теряет; войти в него может только `with`.",
+    "контекста и тут же его теряет; действует он только после `with`.",
 )
 def a_bare_line_switches() -> dict[str, object]:
     return {"w * 2 after a line torch.no_grad()": False}
@@ -127,7 +128,7 @@ def backward_is_refused() -> dict[str, object]:
 @predict_modes.mistake(
     en="It looks as if the outer `no_grad()` won. The innermost of the two decides: `enable_grad()` switches recording "
     "on again.",
-    ru="Похоже, вы считаете, что побеждает внешний `no_grad()`. На самом деле решает самый внутренний: "
+    ru="Похоже, вы считаете, что побеждает внешний `no_grad()`. На самом деле решает самый внутренний блок: "
     "`enable_grad()` снова включает запись.",
 )
 def no_grad_wins() -> dict[str, object]:
@@ -138,7 +139,7 @@ def no_grad_wins() -> dict[str, object]:
     en="It looks as if `enable_grad()` was expected to end `inference_mode()`. It does not: inside that block nothing "
     "is recorded, whatever grad mode says.",
     ru="Похоже, вы считаете, что `enable_grad()` отменяет `inference_mode()`. На самом деле внутри этого блока ничего "
-    "не записывается, что бы ни говорил режим градиентов.",
+    "не записывается, каким бы ни был режим градиентов.",
 )
 def enable_grad_wins() -> dict[str, object]:
     return {"w * 2, enable_grad in inference_mode": True}
@@ -157,8 +158,8 @@ def eval_switches_off() -> dict[str, object]:
 @predict_modes.mistake(
     en="It looks as if every use of an inference tensor in training was expected to fail. Addition saves nothing for "
     "backward, so it passes; that is what makes the error come and go.",
-    ru="Похоже, вы считаете, что любое использование тензора вывода при обучении — ошибка. На самом деле сложение "
-    "ничего не сохраняет для обратного прохода и поэтому проходит; оттого ошибка то есть, то нет.",
+    ru="Похоже, вы считаете, что любое использование inference-тензора при обучении — ошибка. На самом деле сложение "
+    "ничего не сохраняет для обратного прохода, поэтому ошибка возникает не всегда.",
 )
 def inference_is_always_refused() -> dict[str, object]:
     return {"f + w": "RuntimeError"}
@@ -167,8 +168,8 @@ def inference_is_always_refused() -> dict[str, object]:
 @predict_modes.mistake(
     en="It looks as if an inference tensor was taken for any constant. The product must save `f` for the gradient of "
     "`w`, and an inference tensor may not be saved.",
-    ru="Похоже, вы считаете, что тензор вывода — обычная константа. На самом деле произведение должно сохранить `f` "
-    "ради градиента `w`, а тензор вывода сохранять нельзя.",
+    ru="Похоже, вы считаете, что inference-тензор — обычная константа. На самом деле произведение должно сохранить `f` "
+    "ради градиента `w`, а inference-тензор сохранять нельзя.",
 )
 def inference_is_a_constant() -> dict[str, object]:
     return {"f * w": "accepted"}
@@ -177,7 +178,7 @@ def inference_is_a_constant() -> dict[str, object]:
 @predict_modes.mistake(
     en="It looks as if an inference tensor could be edited later. It has no version counter, so torch refuses "
     "in-place edits outside `inference_mode()`.",
-    ru="Похоже, вы считаете, что тензор вывода можно потом изменить на месте. На самом деле у него нет счётчика "
+    ru="Похоже, вы считаете, что inference-тензор можно потом изменить на месте. На самом деле у него нет счётчика "
     "версий, и вне `inference_mode()` torch такие изменения запрещает.",
 )
 def inference_can_be_edited() -> dict[str, object]:
@@ -185,246 +186,369 @@ def inference_can_be_edited() -> dict[str, object]:
 
 
 @predict_modes.mistake(
+    en='It looks as if a flag was put where something is tried. There the answer is `"accepted"` or `"RuntimeError"`.',
+    ru='Похоже, вы поставили флаг там, где что-то пробуют сделать. Там ответ — `"accepted"` или `"RuntimeError"`.',
+)
+def a_flag_for_an_attempt() -> dict[str, object]:
+    return {"f + w": True}
+
+
+@predict_modes.mistake(*predict_modes.mistakes["a_flag_for_an_attempt"].says)
+def a_flag_for_backward() -> dict[str, object]:
+    return {"loss.backward() under no_grad": True}
+
+
+@predict_modes.mistake(
     en="It looks as if a clone stayed an inference tensor. A clone made outside of the mode is an ordinary tensor.",
-    ru="Похоже, вы считаете, что копия остаётся тензором вывода. На самом деле копия, сделанная вне режима, — "
+    ru="Похоже, вы считаете, что копия остаётся inference-тензором. На самом деле копия, сделанная вне режима, — "
     "обычный тензор.",
 )
 def clones_stay_marked() -> dict[str, object]:
     return {"f.clone() * w": "RuntimeError"}
 
 
-# ----------------------------------------------------------------------------------- core: which edits break backward
+# --------------------------------------------------------------------------------------------------- core: evaluation
 
 
 @exercise(
-    title=Text("Which edits break backward", "Какие изменения ломают обратный проход"),
-    kind="predict",
+    title=Text("Predictions without a graph", "Предсказания без графа"),
+    kind="design",
     core=True,
     difficulty=2,
     minutes=12,
-    aspects=[EVERY_ENTRY],
+    aspects=[
+        aspect(
+            "predictions",
+            2,
+            en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
+            ru="Возвращается один тензор: предсказания для всех примеров по порядку, сделанные в режиме оценки.",
+        ),
+        aspect(
+            "kind",
+            1,
+            en="It is an ordinary constant: it does not require grad, and training may use it.",
+            ru="Это обычная константа: она не требует градиента, и её можно использовать при обучении.",
+        ),
+        aspect(
+            "afterwards",
+            1,
+            en="Afterwards the model is as it was (the mode of each module, flags, statistics, hooks), and so is the "
+            "list; recording is on or off as before the call.",
+            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики, хуки), список тоже, а запись "
+            "включена или выключена так же, как до него.",
+        ),
+        aspect(
+            "peak",
+            1,
+            en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
+            "layers, 3 batches).",
+            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; в модели "
+            "столько же скрытых слоёв, батчей 3).",
+        ),
+    ],
+    rtol=1e-5,
     hints=[
         Text(
-            "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
-            "it that tensor which is edited?",
-            "Для каждой строки: что нужно производной первой операции — её вход, её выход или ничего? И этот ли тензор "
-            "меняют?",
+            "Two things are to be switched for a while. Which of them does `eval()` switch, and what puts it back?",
+            "На время нужно переключить две вещи. Какую из них переключает `eval()` и что вернёт её в прежнее состояние?",
         ),
         Text(
-            "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf, a view of a leaf and the "
-            "parts of `unbind` may not be edited at all.",
-            "`h ** 2` нужен `h`, `h.sqrt()` нужен результат, `h * k` нужен `k`. Лист, представление листа и части, "
-            "которые дал `unbind`, менять нельзя вовсе.",
+            "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
+            "module: remember it module by module.",
+            "`with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` каждого модуля: "
+            "запомните его у каждого.",
         ),
         Text(
-            "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
-            "`y[0] = 7` leaves 0 at its place.",
-            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` на 1, а `y[0] = 7` "
-            "оставляет на своём месте 0.",
+            "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
+            "`no_grad`; put the modes back; `torch.cat`.",
+            "Запомнить `module.training` каждого модуля из `model.modules()`; `eval()`; собрать `model(x)` внутри "
+            "`no_grad`; вернуть режимы; `torch.cat`.",
         ),
     ],
 )
-def predict_in_place(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": entries(answer.predict_in_place)}
+def evaluate(answer: Any, case: Case) -> dict[str, object]:
+    batches = list(case.batches)
+    predictions = answer.evaluate(case.model, case.batches)
+    recording = torch.is_grad_enabled()
+    with using_answer():
+        afterwards = state_of(case.model) | {"len(batches)": len(case.batches)}
+    torch.set_grad_enabled(False)
+    answer.evaluate(case.model, batches)
+    under_no_grad = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    marks: dict[str, object] | None = None
+    if isinstance(predictions, Tensor):
+        marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
+    budget, calls = _peak_of(answer.evaluate)
+    return {
+        "predictions": predictions,
+        "kind": marks,
+        "afterwards": afterwards | {"is_grad_enabled()": recording, "is_grad_enabled() under no_grad()": under_no_grad},
+        "peak": budget,
+        "calls": calls,
+    }
 
 
-@predict_in_place.mistake(
-    en="It looks as if `h ** 2` did not need `h` any more. Its derivative is $2h$, with the `h` of the forward pass.",
-    ru="Похоже, вы считаете, что `h ** 2` больше не нуждается в `h`. На самом деле производная равна $2h$, с тем `h`, "
-    "что был в прямом проходе.",
+def state_of(model: Module) -> dict[str, object]:
+    """All that an evaluation could change in `model`: flags, statistics, weights and their gradients."""
+    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
+    return flags(model) | statistics | numbers_of(model) | gradients_of(model) | {"len(hooks)": hooks}
+
+
+class Noise(Module):
+    """A layer of nobody's library that reads `training`: it doubles in training mode."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * x if self.training else x
+
+
+_SAMPLES, _HIDDEN = 128, 8
+
+
+def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
+    """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
+
+    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The predictions themselves
+    may exist twice, once in pieces. A copy of the model is small beside an activation.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
+    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
+    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
+    calls: list[str] = []
+
+    def note(_: Module, inputs: tuple[Any, ...]) -> None:
+        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
+
+    model.register_forward_pre_hook(note)
+    with live_bytes(known=[*batches, *model.parameters()]) as live:
+        evaluating(model, batches)
+    torch.set_grad_enabled(True)
+    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
+
+
+@evaluate.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    def model(dtype: torch.dtype = torch.float64) -> Any:
+        block = Sequential(Linear(4, 4), Dropout(0.5))
+        layers = Linear(3, 4), BatchNorm1d(4), Noise(), block, Linear(4, 2)
+        return redrawn(Sequential(*layers), rng, dtype)
+
+    def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+        return [signed(rng, size, 3).to(dtype) for size in sizes]
+
+    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
+    fine_tuned = model().eval()
+    fine_tuned[4].train()
+    fine_tuned[3][1].train()
+    fine_tuned[0].weight.requires_grad_(False)
+    yield Case(model=fine_tuned, batches=batches(2, 5))
+
+
+def modes_of(model: Module) -> list[tuple[Module, bool]]:
+    """Each module of `model` with its mode."""
+    return [(module, module.training) for module in model.modules()]
+
+
+def put_back(modes: list[tuple[Module, bool]]) -> None:
+    """The modes as they were."""
+    for module, training in modes:
+        module.training = training
+
+
+@evaluate.mistake(
+    en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
+    "and its activations were kept until its result was cut off.",
+    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но каждый батч записывался, и его активации "
+    "хранились, пока результат не отсоединили.",
 )
-def squares_need_nothing() -> dict[str, object]:
-    return {"y = h ** 2; h.add_(1)": [2.0, 8.0]}
+def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches]).detach()
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if backward took the edited `h`. It compares the version of what it saved and refuses to go on.",
-    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `h`. На самом деле он сверяет версию того, что "
-    "сохранил, и отказывается продолжать.",
+@evaluate.mistake(
+    en="It looks as if all batches went through the model as one. Then the activations of a layer are as large as all "
+    "batches together.",
+    ru="Похоже, что все батчи пропущены через модель как один. Тогда активации слоя занимают столько, сколько нужно "
+    "всем батчам вместе.",
 )
-def takes_the_new_numbers() -> dict[str, object]:
-    return {"y = h ** 2; h.add_(1)": [4.0, 10.0]}
+def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions: Tensor = model(torch.cat(batches))
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if every edit of a result was expected to fail. `h ** 2` saved `h`, not `y`: the edit of `y` is "
-    "recorded, and the gradient is $3 \\cdot 2x$.",
-    ru="Похоже, вы считаете, что менять результат нельзя никогда. На самом деле `h ** 2` сохранил `h`, а не `y`: "
-    "изменение `y` записано, и градиент равен $3 \\cdot 2x$.",
+@evaluate.mistake(
+    en="It looks as if the predictions were recorded: `eval()` does not switch recording off, and `no_grad()` acts only "
+    "after `with`. Or else the result was given the flag at the end.",
+    ru="Похоже, что предсказания записаны: `eval()` запись не выключает, а `no_grad()` действует только после `with`. "
+    "Либо флаг поставлен результату в конце.",
 )
-def squares_need_their_result() -> dict[str, object]:
-    return {"y = h ** 2; y.mul_(3)": "RuntimeError"}
+def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if the edit `y.mul_(3)` was not recorded. An in-place operation is an operation like any other: "
-    "its derivative, 3, is a factor of the gradient.",
-    ru="Похоже, вы считаете, что изменение `y.mul_(3)` не записано. На самом деле операция на месте — такая же "
-    "операция: её производная, 3, входит в градиент множителем.",
+@evaluate.mistake(
+    en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
+    "moved its statistics: `no_grad()` does not change that.",
+    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал маску, нормализация брала сам батч и сдвигала "
+    "статистики: `no_grad()` этого не отменяет.",
 )
-def edits_are_not_recorded() -> dict[str, object]:
-    return {"y = h ** 2; y.mul_(3)": [2.0, 8.0]}
+def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
 
 
-@predict_in_place.mistake(
-    en="It looks as if `sqrt` was expected to need its input. It keeps its result: the derivative is $1/(2y)$. So `h` "
-    "is free.",
-    ru="Похоже, вы считаете, что `sqrt` нужен вход. На самом деле он хранит результат: производная равна $1/(2y)$. "
-    "Поэтому `h` свободен.",
+@evaluate.mistake(
+    en="It looks as if the model was left in evaluation mode. The training that goes on has no dropout any more.",
+    ru="Похоже, что модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
 )
-def roots_need_their_input() -> dict[str, object]:
-    return {"y = h.sqrt(); h.add_(1)": "RuntimeError"}
+def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    model.eval()
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
 
 
-@predict_in_place.mistake(
-    en="It looks as if adding 1 to the result of `sqrt` was harmless, since the derivative of the addition is 1. But "
-    "`sqrt` kept that very result for its own derivative.",
-    ru="Похоже, вы считаете, что прибавить 1 к результату `sqrt` безвредно: ведь производная сложения равна 1. На "
-    "самом деле `sqrt` хранит этот самый результат для своей производной.",
+@evaluate.mistake(
+    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into training "
+    "mode, also those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все модули, "
+    "и те, что были в режиме оценки.",
 )
-def roots_do_not_keep_their_result() -> dict[str, object]:
-    return {"y = h.sqrt(); y.add_(1)": [0.5, 0.25]}
+def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train()
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if multiplication by a number was expected to save `h`. The derivative is the number; no tensor is "
-    "saved.",
-    ru="Похоже, вы считаете, что умножение на число сохраняет `h`. На самом деле производная — это число; ни один "
-    "тензор не сохраняется.",
+@evaluate.mistake(
+    en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
+    "module inside, also the one that was in another mode.",
+    ru="Похоже, что запомнен режим всей модели и возвращён через `train(mode)`. Он ставит режим всем модулям внутри, "
+    "в том числе тому, у которого режим был другим.",
 )
-def numbers_save_the_tensor() -> dict[str, object]:
-    return {"y = h * 3; h.add_(1)": "RuntimeError"}
+def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    mode = model.training
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train(mode)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if a product saved both factors always. `h` would be needed for the gradient of `k`, and `k` is a "
-    "constant.",
-    ru="Похоже, вы считаете, что произведение всегда сохраняет оба множителя. На самом деле `h` понадобился бы для "
-    "градиента `k`, а `k` — константа.",
+@evaluate.mistake(
+    en="It looks as if the modes of the direct children were put back, each with `train(mode)`. That sets every module "
+    "inside them as well.",
+    ru="Похоже, что режим возвращён только вложенным слоям первого уровня, через `train(mode)`. Он ставит режим и всем "
+    "модулям внутри них.",
 )
-def products_save_both() -> dict[str, object]:
-    return {"y = h * k; h.add_(1)": "RuntimeError"}
+def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
+    mode, modes = model.training, [(child, child.training) for child in model.children()]
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.training = mode
+    for child, training in modes:
+        child.train(training)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if an edit of a constant could do no harm. The derivative of `h * k` with respect to `h` is `k`: it "
-    "is the constant that was saved.",
-    ru="Похоже, вы считаете, что изменение константы безвредно. На самом деле производная `h * k` по `h` равна `k`: "
-    "сохранена как раз константа.",
+@evaluate.mistake(
+    en="It looks as if `set_grad_enabled(False)` was called and never taken back. Everything after the call is not "
+    "recorded, in the whole program.",
+    ru="Похоже, что вызван `set_grad_enabled(False)` и не отменён. Всё, что выполняется после, не записывается — во "
+    "всей программе.",
 )
-def constants_are_harmless() -> dict[str, object]:
-    return {"y = h * k; k.add_(1)": [3.0, 5.0]}
+def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    torch.set_grad_enabled(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if backward took the edited `k`. It was saved at version 0 and is at version 1: an error.",
-    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `k`. На самом деле он сохранён с версией 0, а "
-    "теперь у него версия 1: это ошибка.",
+@evaluate.mistake(
+    en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
+    "finds it on.",
+    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри `no_grad()`, "
+    "обнаружит, что запись включена.",
 )
-def takes_the_new_constant() -> dict[str, object]:
-    return {"y = h * k; k.add_(1)": [4.0, 6.0]}
+def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaks_the_mode(model, batches)
+    torch.set_grad_enabled(True)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if `relu_()` broke its own derivative. It needs the result to see where it is positive, and the "
-    "result is what `h` now holds.",
-    ru="Похоже, вы считаете, что `relu_()` портит собственную производную. На самом деле ей нужен результат — где он "
-    "положителен, — а именно результат теперь и лежит в `h`.",
+@evaluate.mistake(
+    en="It looks as if the predictions were made under `inference_mode()`. They are inference tensors, which training "
+    "may neither save nor edit.",
+    ru="Похоже, что предсказания получены внутри `inference_mode()`. Это inference-тензоры: при обучении их нельзя ни "
+    "сохранить, ни изменить.",
 )
-def one_relu_breaks() -> dict[str, object]:
-    return {"y = h.relu_()": "RuntimeError"}
+def infers(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.inference_mode():
+        predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if the second `relu_()` was taken for harmless, since it changes no number. The counter counts "
-    "edits, not differences, and the first one had saved its result.",
-    ru="Похоже, вы считаете, что второй `relu_()` безвреден: ведь числа те же. На самом деле счётчик считает изменения, "
-    "а не разницу, а первый вызов свой результат сохранил.",
+@evaluate.mistake(
+    en="It looks as if `requires_grad` of the weights was switched off and not put back. The model learns nothing afterwards.",
+    ru="Похоже, что у весов снят `requires_grad` и не возвращён. После этого модель ничему не учится.",
 )
-def the_second_relu_is_harmless() -> dict[str, object]:
-    return {"y = h.relu_().relu_()": [1.0, 1.0]}
+def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval().requires_grad_(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if an edit through a view was expected to fail because others share the memory. Autograd follows "
-    "it: `h` gets a new node, and the gradient is exact.",
-    ru="Похоже, вы считаете, что изменение через представление запрещено, раз память общая. На самом деле autograd за "
-    "ним следит: `h` получает новый узел, и градиент точен.",
+@evaluate.mistake(
+    en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
+    ru="Похоже, что возвращён список, по тензору на батч. А нужен один тензор со всеми примерами.",
 )
-def views_may_not_be_edited() -> dict[str, object]:
-    return {"y = h; h[0].mul_(10)": "RuntimeError"}
+def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions = [model(x) for x in batches]
+    put_back(modes)
+    return predictions
 
 
-@predict_in_place.mistake(
-    en="It looks as if `h` did not notice the edit of its view. The numbers changed, and so did the derivative: 10 at "
-    "the edited place.",
-    ru="Похоже, вы считаете, что `h` не заметит изменения своего представления. На самом деле изменились и числа, и "
-    "производная: на этом месте 10.",
+@evaluate.mistake(
+    en="It looks as if only the predictions of the last batch came back.",
+    ru="Похоже, что возвращены предсказания только для последнего батча.",
 )
-def the_base_does_not_notice() -> dict[str, object]:
-    return {"y = h; h[0].mul_(10)": [1.0, 1.0]}
+def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: list[Tensor] = returns_a_list(model, batches)
+    return predictions[-1]
 
 
-@predict_in_place.mistake(
-    en="It looks as if the parts of `unbind` were taken for ordinary views. A function that returns several views at "
-    "once does not let them be edited.",
-    ru="Похоже, вы считаете, что части, которые дал `unbind`, — обычные представления. На самом деле функция, "
-    "возвращающая сразу несколько представлений, не позволяет их менять.",
+@evaluate.mistake(
+    en="It looks as if nothing was returned.",
+    ru="Похоже, что ничего не возвращено.",
 )
-def unbind_is_a_view() -> dict[str, object]:
-    return {"y = h; h.unbind()[0].mul_(10)": [10.0, 1.0]}
-
-
-@predict_in_place.mistake(
-    en="It looks as if a leaf that requires grad could be edited while operations are recorded. Then it would be a "
-    "result, and nobody would hold the leaf: torch refuses.",
-    ru="Похоже, вы считаете, что лист, который требует градиента, можно менять при включённой записи. Тогда он стал бы "
-    "результатом, а листа не осталось бы ни у кого: torch это запрещает.",
-)
-def leaves_may_be_edited() -> dict[str, object]:
-    return {"x.add_(1); y = x * 2": [2.0, 2.0]}
-
-
-@predict_in_place.mistake(
-    en="It looks as if a detour through a view made the edit of a leaf legal. A view of a leaf is refused as the leaf "
-    "itself is.",
-    ru="Похоже, вы считаете, что через представление лист менять можно. На самом деле представление листа отвергают "
-    "так же, как сам лист.",
-)
-def views_of_leaves_may_be_edited() -> dict[str, object]:
-    return {"x[0].mul_(10); y = x * 2": [20.0, 2.0]}
-
-
-@predict_in_place.mistake(*predict_in_place.mistakes["views_of_leaves_may_be_edited"].says)
-def views_of_leaves_have_no_effect() -> dict[str, object]:
-    return {"x[0].mul_(10); y = x * 2": [2.0, 2.0]}
-
-
-@predict_in_place.mistake(
-    en="It looks as if the constant 7 let the gradient through. The old `y[0]` has no influence on the result any "
-    "more: 0.",
-    ru="Похоже, вы считаете, что константа 7 пропускает градиент. На самом деле прежний `y[0]` на результат больше не "
-    "влияет: там 0.",
-)
-def writing_keeps_the_gradient() -> dict[str, object]:
-    return {"y = h * 3; y[0] = 7": [3.0, 3.0]}
-
-
-@predict_in_place.mistake(
-    en="It looks as if writing into a part of a result was expected to fail. Multiplication by a number saved nothing, "
-    "so the edit is recorded and the rest goes on.",
-    ru="Похоже, вы считаете, что писать в часть результата нельзя. На самом деле умножение на число ничего не "
-    "сохранило: изменение записано, остальное считается дальше.",
-)
-def writing_is_refused() -> dict[str, object]:
-    return {"y = h * 3; y[0] = 7": "RuntimeError"}
+def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
+    returns_a_list(model, batches)
 
 
 # ------------------------------------------------------------------------------------------- core: freezing the start
 
 
 @exercise(
-    title=Text("Find the bug: layers that thaw by themselves", "Найдите ошибку: слои, которые не замёрзли"),
+    title=Text("Find the bug: a freeze without effect", "Найдите ошибку: слои, которые не замёрзли"),
     kind="find the bug",
     core=True,
     difficulty=2,
@@ -434,22 +558,23 @@ def writing_is_refused() -> dict[str, object]:
             "flags",
             2,
             en="The parameters of the first `k` layers do not require grad; every other flag, `training` included, is "
-            "as it was.",
-            ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние.",
+            "as it was, and the parameters are the same objects.",
+            ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние, а "
+            "параметры — те же объекты.",
         ),
         aspect(
             "returned",
             1,
             en="What comes back is a list of the parameters that still learn, in the order of `model.parameters()`.",
-            ru="Возвращается список параметров, которые ещё обучаются, в порядке `model.parameters()`.",
+            ru="Возвращается список параметров, которые по-прежнему обучаются, в порядке `model.parameters()`.",
         ),
         aspect(
             "step",
             1,
             en="A training step of an optimizer that holds *all* parameters leaves the frozen ones where they were and "
             "moves the others as before.",
-            ru="Шаг обучения оптимизатора, который держит *все* параметры, не сдвигает замороженные, а остальные "
-            "сдвигает как прежде.",
+            ru="Шаг оптимизатора, которому переданы *все* параметры, не сдвигает замороженные, а остальные сдвигает "
+            "как прежде.",
         ),
         aspect(
             "saved",
@@ -486,7 +611,8 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.freeze(model, case.k)
     with using_answer():
         known = [names.get(id(p), NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
-        seen = {"flags": flags(model), "returned": known}
+        same = [id(parameter) for parameter in model.parameters()] == list(names)
+        seen = {"flags": flags(model) | {"parameter is old_parameter": same}, "returned": known}
         loss = model(uniform(torch.Generator().manual_seed(1), 4, model[0].in_features).to(model[0].weight.dtype))
         if loss.requires_grad:
             loss.square().mean().backward()
@@ -520,7 +646,7 @@ def _saved_behind(freezing: Callable[[Any, int], object]) -> AtMost:
 @freeze.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
-    yield Case(model=redrawn(plain, rng, torch.float32), k=3)
+    yield Case(model=redrawn(plain, rng, torch.float32), k=1)
     block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
     nested = redrawn(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
     nested[1].eval()
@@ -578,6 +704,15 @@ def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
+    en="It looks as if the last `k` layers were frozen, not the first.",
+    ru="Похоже, что заморожены последние `k` слоёв, а не первые.",
+)
+def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[-k:])
+    return learning(model)
+
+
+@freeze.mistake(
     en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
     "input a gradient; parameters learn by their own flags.",
     ru="Похоже, что заморожена вся модель, а требовать градиента попросили вход слоя `k`. Градиент получит этот вход; "
@@ -627,6 +762,20 @@ def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
         if name.endswith("weight"):
             parameter.requires_grad_(False)
             parameter.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only the `weight` of layers that have one was frozen. The biases still learn, and so does all "
+    "that lies inside a block of layers.",
+    ru="Похоже, что заморожен только `weight` тех слоёв, у которых он есть. Смещения всё ещё обучаются, как и всё, что "
+    "лежит внутри блока слоёв.",
+)
+def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        if isinstance(layer, Linear):
+            layer.weight.requires_grad_(False)
+            layer.weight.grad = None
     return learning(model)
 
 
@@ -695,7 +844,7 @@ def returns_nothing(model: Sequential, k: int) -> None:
 @freeze.mistake(
     en="It looks as if the old gradients stayed in the frozen parameters. An optimizer that holds them still moves "
     "them by what is in `.grad`.",
-    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, который их держит, всё ещё "
+    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, которому они переданы, всё ещё "
     "сдвигает их на то, что лежит в `.grad`.",
 )
 def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
@@ -747,315 +896,241 @@ def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
     return learning(model)
 
 
-# --------------------------------------------------------------------------------------------------- core: evaluation
+# ----------------------------------------------------------------------------------- core: which edits break backward
 
 
 @exercise(
-    title=Text("Predictions without a graph", "Предсказания без графа"),
-    kind="design",
+    title=Text("Which edits break backward", "Какие изменения ломают обратный проход"),
+    kind="predict",
     core=True,
     difficulty=2,
     minutes=12,
-    aspects=[
-        aspect(
-            "predictions",
-            2,
-            en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
-            ru="Возвращается один тензор: предсказания для всех примеров по порядку, сделанные в режиме оценки.",
-        ),
-        aspect(
-            "kind",
-            1,
-            en="It is an ordinary constant: it does not require grad, and training may use it.",
-            ru="Это обычная константа: она не требует градиента, и её можно использовать при обучении.",
-        ),
-        aspect(
-            "afterwards",
-            1,
-            en="Afterwards the model is as it was (the mode of each module, flags, statistics), and recording is on or "
-            "off as before the call.",
-            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики), а запись включена или выключена "
-            "так же, как до него.",
-        ),
-        aspect(
-            "peak",
-            1,
-            en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
-            "layers, 3 batches).",
-            ru="Ни в какой момент, не считая предсказаний, не существует больше 4 активаций одного батча (байты; 4 "
-            "скрытых слоя, 3 батча).",
-        ),
-    ],
-    rtol=1e-5,
+    aspects=[EVERY_ENTRY],
     hints=[
         Text(
-            "Three things are to be switched for a while. Which of them does `eval()` switch, and who switches them back?",
-            "На время нужно переключить разные вещи. Какую из них переключает `eval()` и кто вернёт её обратно?",
+            "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
+            "it that tensor which is edited?",
+            "Для каждой строки: что нужно производной первой операции — её вход, её выход или ничего? И этот ли тензор "
+            "меняют?",
         ),
         Text(
-            "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
-            "module: remember it module by module.",
-            "`with torch.no_grad():` сам возвращает запись, как была. Режим — это атрибут `training` каждого модуля: "
-            "запомните его у каждого.",
+            "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf, a view of a leaf and the "
+            "parts of `unbind` may not be edited at all.",
+            "`h ** 2` нужен `h`, `h.sqrt()` нужен результат, `h * k` нужен `k`. Лист, представление листа и части, "
+            "которые дал `unbind`, менять нельзя вовсе.",
         ),
         Text(
-            "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
-            "`no_grad`; put the modes back; `torch.cat`.",
-            "Запомнить `module.training` каждого модуля из `model.modules()`; `eval()`; собрать `model(x)` внутри "
-            "`no_grad`; вернуть режимы; `torch.cat`.",
+            "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
+            "`y[0] = 7` leaves 0 at its place.",
+            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = 7` "
+            "оставляет на своём месте 0.",
         ),
     ],
 )
-def evaluate(answer: Any, case: Case) -> dict[str, object]:
-    predictions = answer.evaluate(case.model, case.batches)
-    recording = torch.is_grad_enabled()
-    with using_answer():
-        afterwards = state_of(case.model)
-    torch.set_grad_enabled(False)
-    answer.evaluate(case.model, case.batches)
-    still_off = not torch.is_grad_enabled()
-    torch.set_grad_enabled(True)
-    marks: dict[str, object] | None = None
-    if isinstance(predictions, Tensor):
-        marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
-    budget, calls = _peak_of(answer.evaluate)
-    return {
-        "predictions": predictions,
-        "kind": marks,
-        "afterwards": afterwards | {"recording is on": recording, "recording stays off": still_off},
-        "peak": budget,
-        "calls": calls,
-    }
+def predict_in_place(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_in_place)}
 
 
-def state_of(model: Module) -> dict[str, object]:
-    """All that an evaluation could change in `model`: flags, statistics, weights and their gradients."""
-    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    return flags(model) | statistics | numbers_of(model) | gradients_of(model)
-
-
-_SAMPLES, _HIDDEN = 128, 8
-
-
-def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
-    """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
-
-    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The predictions themselves
-    may exist twice, once in pieces. A copy of the model is small beside an activation.
-    """
-    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
-    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
-    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
-    calls: list[str] = []
-
-    def note(_: Module, inputs: tuple[Any, ...]) -> None:
-        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
-
-    model.register_forward_pre_hook(note)
-    with live_bytes(known=[*batches, *model.parameters()]) as live:
-        evaluating(model, batches)
-    torch.set_grad_enabled(True)
-    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
-
-
-@evaluate.cases
-def _(rng: torch.Generator) -> Iterator[Case]:
-    def model(dtype: torch.dtype = torch.float64) -> Any:
-        layers = Linear(3, 4), BatchNorm1d(4), Tanh(), Dropout(0.5), Linear(4, 2)
-        return redrawn(Sequential(*layers), rng, dtype)
-
-    def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
-        return [signed(rng, size, 3).to(dtype) for size in sizes]
-
-    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
-    fine_tuned = model().eval()
-    fine_tuned[4].train()
-    fine_tuned[0].weight.requires_grad_(False)
-    yield Case(model=fine_tuned, batches=batches(2, 5))
-
-
-def modes_of(model: Module) -> list[tuple[Module, bool]]:
-    """Each module of `model` with its mode."""
-    return [(module, module.training) for module in model.modules()]
-
-
-def put_back(modes: list[tuple[Module, bool]]) -> None:
-    """The modes as they were."""
-    for module, training in modes:
-        module.training = training
-
-
-@evaluate.mistake(
-    en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
-    "and its activations were kept until its result was cut off.",
-    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но каждый батч записывался, и его активации "
-    "хранились, пока результат не отсоединили.",
+@predict_in_place.mistake(
+    en="It looks as if `h ** 2` did not need `h` any more. Its derivative is $2h$, with the `h` of the forward pass.",
+    ru="Похоже, вы считаете, что `h ** 2` больше не нуждается в `h`. На самом деле производная равна $2h$, с тем `h`, "
+    "что был в прямом проходе.",
 )
-def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    predictions = torch.cat([model(x) for x in batches]).detach()
-    put_back(modes)
-    return predictions
+def squares_need_nothing() -> dict[str, object]:
+    return {"y = h ** 2; h.add_(1)": [2.0, 8.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if all batches went through the model as one. Then the activations of a layer are as large as all "
-    "batches together.",
-    ru="Похоже, что все батчи пропущены через модель как один. Тогда активации слоя занимают столько, сколько нужно "
-    "всем батчам вместе.",
+@predict_in_place.mistake(
+    en="It looks as if backward took the edited `h`. It compares the version of what it saved and refuses to go on.",
+    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `h`. На самом деле он сверяет версию того, что "
+    "сохранил, и отказывается продолжать.",
 )
-def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    with torch.no_grad():
-        predictions: Tensor = model(torch.cat(batches))
-    put_back(modes)
-    return predictions
+def takes_the_new_numbers() -> dict[str, object]:
+    return {"y = h ** 2; h.add_(1)": [4.0, 10.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if `eval()` was expected to switch recording off. The predictions still require grad: `eval()` is "
-    "about dropout and batch norm.",
-    ru="Похоже, вы считаете, что `eval()` выключает запись. На самом деле предсказания всё ещё требуют градиента: "
-    "`eval()` касается dropout и нормализации по батчу.",
+@predict_in_place.mistake(
+    en="It looks as if every edit of a result was expected to fail. `h ** 2` saved `h`, not `y`: the edit of `y` is "
+    "recorded, and the gradient is $3 \\cdot 2x$.",
+    ru="Похоже, вы считаете, что менять результат нельзя никогда. На самом деле `h ** 2` сохранил `h`, а не `y`: "
+    "изменение `y` записано, и градиент равен $3 \\cdot 2x$.",
 )
-def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+def squares_need_their_result() -> dict[str, object]:
+    return {"y = h ** 2; y.mul_(3)": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
-    "moved its statistics: `no_grad()` does not change that.",
-    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал маску, нормализация брала сам батч и сдвигала "
-    "статистики: `no_grad()` этого не отменяет.",
+@predict_in_place.mistake(
+    en="It looks as if the edit `y.mul_(3)` was not recorded. An in-place operation is an operation like any other: "
+    "its derivative, 3, is a factor of the gradient.",
+    ru="Похоже, вы считаете, что изменение `y.mul_(3)` не записано. На самом деле операция с изменением на месте — такая же "
+    "операция: её производная, 3, входит в градиент множителем.",
 )
-def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
-    with torch.no_grad():
-        return torch.cat([model(x) for x in batches])
+def edits_are_not_recorded() -> dict[str, object]:
+    return {"y = h ** 2; y.mul_(3)": [2.0, 8.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if the model was left in evaluation mode. The training that goes on has no dropout any more.",
-    ru="Похоже, что модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
+@predict_in_place.mistake(
+    en="It looks as if `sqrt` was expected to need its input. It keeps its result: the derivative is $1/(2y)$. So `h` "
+    "may be edited.",
+    ru="Похоже, вы считаете, что `sqrt` нужен вход. На самом деле он хранит результат: производная равна $1/(2y)$. "
+    "Поэтому `h` можно менять.",
 )
-def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
-    model.eval()
-    with torch.no_grad():
-        return torch.cat([model(x) for x in batches])
+def roots_need_their_input() -> dict[str, object]:
+    return {"y = h.sqrt(); h.add_(1)": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into training "
-    "mode, also those that had been in evaluation mode.",
-    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все модули, "
-    "и те, что были в режиме оценки.",
+@predict_in_place.mistake(
+    en="It looks as if adding 1 to the result of `sqrt` was harmless, since the derivative of the addition is 1. But "
+    "`sqrt` kept that very result for its own derivative.",
+    ru="Похоже, вы считаете, что прибавить 1 к результату `sqrt` безвредно: ведь производная сложения равна 1. На "
+    "самом деле `sqrt` хранит этот самый результат для своей производной.",
 )
-def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions: Tensor = leaves_it_in_eval(model, batches)
-    model.train()
-    return predictions
+def roots_do_not_keep_their_result() -> dict[str, object]:
+    return {"y = h.sqrt(); y.add_(1)": [0.5, 0.25]}
 
 
-@evaluate.mistake(
-    en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
-    "module inside, also the one that was in another mode.",
-    ru="Похоже, что запомнен режим всей модели и возвращён через `train(mode)`. Он ставит режим всем модулям внутри, "
-    "и тому, у которого режим был другим.",
+@predict_in_place.mistake(
+    en="It looks as if multiplication by a number was expected to save `h`. The derivative is the number; no tensor is "
+    "saved.",
+    ru="Похоже, вы считаете, что умножение на число сохраняет `h`. На самом деле производная — это число; ни один "
+    "тензор не сохраняется.",
 )
-def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
-    mode = model.training
-    predictions: Tensor = leaves_it_in_eval(model, batches)
-    model.train(mode)
-    return predictions
+def numbers_save_the_tensor() -> dict[str, object]:
+    return {"y = h * 3; h.add_(1)": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if `set_grad_enabled(False)` was called and never taken back. Everything after the call is not "
-    "recorded, in the whole program.",
-    ru="Похоже, что вызван `set_grad_enabled(False)` и не отменён. Всё, что выполняется после, не записывается — во "
-    "всей программе.",
+@predict_in_place.mistake(
+    en="It looks as if a product saved both factors always. `h` would be needed for the gradient of `k`, and `k` is a "
+    "constant.",
+    ru="Похоже, вы считаете, что произведение всегда сохраняет оба множителя. На самом деле `h` понадобился бы для "
+    "градиента `k`, а `k` — константа.",
 )
-def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    torch.set_grad_enabled(False)
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+def products_save_both() -> dict[str, object]:
+    return {"y = h * k; h.add_(1)": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
-    "finds it on.",
-    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри `no_grad()`, "
-    "обнаружит её включённой.",
+@predict_in_place.mistake(
+    en="It looks as if an edit of a constant could do no harm. The derivative of `h * k` with respect to `h` is `k`: it "
+    "is the constant that was saved.",
+    ru="Похоже, вы считаете, что изменение константы безвредно. На самом деле производная `h * k` по `h` равна `k`: "
+    "сохранена как раз константа.",
 )
-def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions: Tensor = leaks_the_mode(model, batches)
-    torch.set_grad_enabled(True)
-    return predictions
+def constants_are_harmless() -> dict[str, object]:
+    return {"y = h * k; k.add_(1)": [3.0, 5.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if the predictions were made under `inference_mode()`. They are inference tensors, which training "
-    "may neither save nor edit.",
-    ru="Похоже, что предсказания получены внутри `inference_mode()`. Это тензоры вывода: при обучении их нельзя ни "
-    "сохранить, ни изменить.",
+@predict_in_place.mistake(
+    en="It looks as if backward took the edited `k`. `k` was saved at version 0 and is at version 1: an error.",
+    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `k`. На самом деле `k` сохранён с версией 0, а "
+    "теперь у него версия 1: это ошибка.",
 )
-def infers(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    with torch.inference_mode():
-        predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+def takes_the_new_constant() -> dict[str, object]:
+    return {"y = h * k; k.add_(1)": [4.0, 6.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if the weights were told not to require grad, and stayed so. The model learns nothing afterwards.",
-    ru="Похоже, что весам запретили требовать градиента, и так и осталось. После этого модель ничему не учится.",
+@predict_in_place.mistake(
+    en="It looks as if `relu_()` broke its own derivative. It needs the result to see where it is positive, and the "
+    "result is what `h` now holds.",
+    ru="Похоже, вы считаете, что `relu_()` портит собственную производную. На самом деле ей нужен результат — где он "
+    "положителен, — а именно результат теперь и лежит в `h`.",
 )
-def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval().requires_grad_(False)
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+def one_relu_breaks() -> dict[str, object]:
+    return {"y = h.relu_()": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
-    ru="Похоже, что возвращён список, по тензору на батч. А нужен один тензор со всеми примерами.",
+@predict_in_place.mistake(
+    en="It looks as if the second `relu_()` was taken for harmless, since it changes no number. The counter counts "
+    "edits, not differences, and the first one had saved its result.",
+    ru="Похоже, вы считаете, что второй `relu_()` безвреден: ведь числа те же. На самом деле счётчик считает изменения, "
+    "а не разницу, а первый вызов свой результат сохранил.",
 )
-def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
-    modes = modes_of(model)
-    model.eval()
-    with torch.no_grad():
-        predictions = [model(x) for x in batches]
-    put_back(modes)
-    return predictions
+def the_second_relu_is_harmless() -> dict[str, object]:
+    return {"y = h.relu_().relu_()": [1.0, 1.0]}
 
 
-@evaluate.mistake(
-    en="It looks as if only the predictions of the last batch came back.",
-    ru="Похоже, что возвращены предсказания только для последнего батча.",
+@predict_in_place.mistake(
+    en="It looks as if an edit through a view was expected to fail because others share the memory. Autograd follows "
+    "it: `h` gets a new node, and the gradient is exact.",
+    ru="Похоже, вы считаете, что изменение через представление запрещено, раз память общая. На самом деле autograd за "
+    "ним следит: `h` получает новый узел, и градиент точен.",
 )
-def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions: list[Tensor] = returns_a_list(model, batches)
-    return predictions[-1]
+def views_may_not_be_edited() -> dict[str, object]:
+    return {"y = h; h[0].mul_(10)": "RuntimeError"}
 
 
-@evaluate.mistake(
-    en="It looks as if nothing was returned.",
-    ru="Похоже, что ничего не возвращено.",
+@predict_in_place.mistake(
+    en="It looks as if `h` did not notice the edit of its view. The numbers changed, and so did the derivative: 10 at "
+    "the edited place.",
+    ru="Похоже, вы считаете, что `h` не заметит изменения своего представления. На самом деле изменились и числа, и "
+    "производная: на этом месте 10.",
 )
-def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
-    returns_a_list(model, batches)
+def the_base_does_not_notice() -> dict[str, object]:
+    return {"y = h; h[0].mul_(10)": [1.0, 1.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the parts of `unbind` were taken for ordinary views. A function that returns several views at "
+    "once does not let them be edited.",
+    ru="Похоже, вы считаете, что части, которые дал `unbind`, — обычные представления. На самом деле функция, "
+    "возвращающая сразу несколько представлений, не позволяет их менять.",
+)
+def unbind_is_a_view() -> dict[str, object]:
+    return {"y = h; h.unbind()[0].mul_(10)": [10.0, 1.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if a leaf that requires grad could be edited while operations are recorded. Then it would be a "
+    "result, and nobody would hold the leaf: torch refuses.",
+    ru="Похоже, вы считаете, что лист, который требует градиента, можно менять при включённой записи. На самом деле "
+    "torch это запрещает: лист стал бы нелистовым тензором.",
+)
+def leaves_may_be_edited() -> dict[str, object]:
+    return {"x.add_(1); y = x * 2": [2.0, 2.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if a detour through a view made the edit of a leaf legal. A view of a leaf is refused as the leaf "
+    "itself is.",
+    ru="Похоже, вы считаете, что через представление лист менять можно. На самом деле менять представление листа "
+    "запрещено так же, как сам лист.",
+)
+def views_of_leaves_may_be_edited() -> dict[str, object]:
+    return {"x[0].mul_(10); y = x * 2": [20.0, 2.0]}
+
+
+@predict_in_place.mistake(*predict_in_place.mistakes["views_of_leaves_may_be_edited"].says)
+def views_of_leaves_have_no_effect() -> dict[str, object]:
+    return {"x[0].mul_(10); y = x * 2": [2.0, 2.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the constant 7 let the gradient through. The old `y[0]` has no influence on the result any "
+    "more: 0.",
+    ru="Похоже, вы считаете, что константа 7 пропускает градиент. На самом деле прежний `y[0]` на результат больше не "
+    "влияет: там 0.",
+)
+def writing_keeps_the_gradient() -> dict[str, object]:
+    return {"y = h * 3; y[0] = 7": [3.0, 3.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if the number 7 was taken for the gradient at its place. 7 is a constant there: the gradient of `x` "
+    "is 0.",
+    ru="Похоже, вы считаете, что градиент на месте записи равен 7. На самом деле 7 там — константа: градиент `x` на "
+    "этом месте равен 0.",
+)
+def writing_gives_the_number() -> dict[str, object]:
+    return {"y = h * 3; y[0] = 7": [7.0, 3.0]}
+
+
+@predict_in_place.mistake(
+    en="It looks as if writing into a part of a result was expected to fail. Multiplication by a number saved nothing, "
+    "so the edit is recorded and the rest goes on.",
+    ru="Похоже, вы считаете, что писать в часть результата нельзя. На самом деле умножение на число ничего не "
+    "сохранило: изменение записано, остальное считается дальше.",
+)
+def writing_is_refused() -> dict[str, object]:
+    return {"y = h * 3; y[0] = 7": "RuntimeError"}
 
 
 # ------------------------------------------------------------------------------------- core: a result edited in place
@@ -1077,14 +1152,17 @@ def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
         aspect(
             "gradients",
             2,
-            en="Backward runs, and the gradients of `x` and of `a` are those of the whole recurrence.",
-            ru="Обратный проход выполняется, и градиенты `x` и `a` — это градиенты всей рекуррентности.",
+            en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and `smooth` "
+            "itself puts nothing into `.grad`.",
+            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама `smooth` в "
+            "`.grad` ничего не кладёт.",
         ),
         aspect(
             "saved",
             1,
             en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
             ru="Граф хранит не больше 4 тензоров размера `x` (байты; для 32 строк по 64 числа).",
+            after=("y", "gradients"),
         ),
     ],
     rtol=1e-5,
@@ -1108,6 +1186,7 @@ def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
 def smooth(answer: Any, case: Case) -> dict[str, object]:
     y = answer.smooth(case.x, case.a)
     seen: dict[str, object] = {"y": y}
+    left = {"x.grad": case.x.grad, "a.grad": case.a.grad}
     with using_answer():
         if isinstance(y, Tensor) and y.shape == case.x.shape:
             direction = uniform(torch.Generator().manual_seed(2), *case.x.shape).to(case.x.dtype)
@@ -1116,8 +1195,9 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
                 if y.requires_grad:
                     found = torch.autograd.grad((y * direction).sum(), [case.x, case.a], materialize_grads=True)
             except RuntimeError as error:
-                return seen | {"gradients": EDITED if EDITED in str(error) else str(error), "error": wording(error)}
-            seen |= {"gradients": dict(zip(("x", "a"), found)), "saved": _saved_by(answer.smooth)}
+                refused = EDITED if EDITED in str(error) else str(error)
+                return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": wording(error)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _saved_by(answer.smooth)}
     return seen
 
 
@@ -1174,7 +1254,7 @@ def names_the_row(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="It looks as if the previous row was detached. What `detach()` returns shares memory and version counter with "
     "`y`: the error stays, and without it a part of the gradient would be gone.",
-    ru="Похоже, что прежняя строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
+    ru="Похоже, что предыдущая строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
     "ошибка остаётся, а без неё пропала бы часть градиента.",
 )
 def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
@@ -1186,8 +1266,8 @@ def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if `y` was made to require grad. Then it is a leaf, and nothing may be written into it.",
-    ru="Похоже, что `y` велели требовать градиента. Тогда это лист, и писать в него нельзя.",
+    en="It looks as if a leaf is written into: `x` itself, or a `y` that was given `requires_grad`.",
+    ru="Похоже, что запись идёт в лист: в сам `x` или в `y`, которому поставлен `requires_grad`.",
 )
 def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x).requires_grad_()
@@ -1198,10 +1278,10 @@ def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if rows are written into `y.data`. The counter does not see it and the error is gone; the graph does "
-    "not see it either, so those rows are constants.",
-    ru="Похоже, что строки пишутся в `y.data`. Счётчик этого не видит, и ошибки нет; но не видит этого и граф, поэтому "
-    "такие строки — константы.",
+    en="It looks as if rows are written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph "
+    "those rows are constants.",
+    ru="Похоже, что строки пишутся в обход графа (`.data` или `no_grad()`). Ошибки нет, но для графа такие строки — "
+    "константы.",
 )
 def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1214,8 +1294,8 @@ def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
     "next line writes into that copy.",
-    ru="Похоже, что `y` копируется перед записью. Сохранена тогда строка новой копии, и следующая же строка кода пишет "
-    "в эту копию.",
+    ru="Похоже, что `y` копируется перед записью. Тогда сохранена строка новой копии, и тут же следует запись в эту "
+    "же копию.",
 )
 def copies_before(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1243,7 +1323,7 @@ def copies_everything(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and so "
     "is the part of the gradient that comes through earlier rows.",
-    ru="Похоже, что прежняя строка отсоединена от графа, через `detach()` или `.data`. Ошибки больше нет, но нет и той "
+    ru="Похоже, что предыдущая строка отсоединена от графа, через `detach()` или `.data`. Ошибки больше нет, но нет и той "
     "части градиента, которая идёт через предыдущие строки.",
 )
 def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
@@ -1261,13 +1341,36 @@ def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
+    en="It looks as if the averages have no history, and `y` was given the flag at the end. It is a leaf then: `x` and "
+    "`a` get nothing.",
+    ru="Похоже, что у средних нет истории, а `y` в конце поставлен флаг. Тогда это лист: `x` и `a` не получают ничего.",
+)
+def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
+    y = in_rows(x.detach(), a.detach())
+    y.requires_grad_()
+    return y
+
+
+@smooth.mistake(
     en="It looks as if `a` became a number on the way, as by `a.item()`. The error is gone because nobody needs the "
     "previous row any more; and `a` does not learn.",
-    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что прежняя строка "
+    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка "
     "больше никому не нужна; но и `a` не обучается.",
 )
 def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
     return in_rows(x, a.item())
+
+
+@smooth.mistake(
+    en="It looks as if the graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the "
+    "outside. There backward finds the saved rows gone.",
+    ru="Похоже, что граф годится только внутри `allow_mutation_on_saved_tensors()`, а `y` возвращают наружу. Там "
+    "обратный проход сохранённых строк уже не найдёт.",
+)
+def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        y: Tensor = names_the_row(x, a)
+    return y
 
 
 @smooth.mistake(
@@ -1332,13 +1435,13 @@ def smooths_in_vain(x: Tensor, a: Tensor) -> None:
             "D",
             2,
             en="The weights of `D` make the step of `d_loss`, with its gradient at the weights from before the call.",
-            ru="Веса `D` делают шаг по `d_loss`: её градиент взят при весах, какими они были до вызова.",
+            ru="Шаг `D` сделан по градиенту `d_loss`, взятому при весах, которые были до вызова.",
         ),
         aspect(
             "G",
             2,
             en="The weights of `G` make the step of `g_loss`, with its gradient at the weights from before the call.",
-            ru="Веса `G` делают шаг по `g_loss`: её градиент взят при весах, какими они были до вызова.",
+            ru="Шаг `G` сделан по градиенту `g_loss`, взятому при весах, которые были до вызова.",
         ),
     ],
     rtol=1e-5,
@@ -1348,15 +1451,15 @@ def smooths_in_vain(x: Tensor, a: Tensor) -> None:
             "Через какие веса идёт обратный проход `g_loss` и какая строка к этому времени их изменила?",
         ),
         Text(
-            "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare them "
-            "with what a single loss leaves.",
-            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните с тем, "
-            "что оставляет одна из них.",
+            "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
+            "`.grad` after one backward pass and after both.",
+            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
+            "`.grad` после одного обратного прохода и после обоих.",
         ),
         Text(
             "`backward(inputs=...)` or `torch.autograd.grad` fills only the weights it is given. Two gradients first, "
             "two steps afterwards.",
-            "`backward(inputs=...)` и `torch.autograd.grad` дают градиенты только тех весов, которые им названы. "
+            "`backward(inputs=...)` и `torch.autograd.grad` дают градиенты только тех весов, которые им указаны. "
             "Сначала два градиента, потом два шага.",
         ),
     ],
@@ -1367,8 +1470,8 @@ def gan_step(answer: Any, case: Case) -> dict[str, object]:
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
         return {
-            "D": numbers_of(case.D),
-            "G": numbers_of(case.G),
+            "D": numbers_of(case.D) | flags(case.D, "D"),
+            "G": numbers_of(case.G) | flags(case.G, "G"),
             "steps of G": len(steps),
             "gradients of G": {name: size_of(gradient) for name, gradient in gradients_of(case.G).items()},
         }
@@ -1404,10 +1507,10 @@ def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, T
 
 
 @gan_step.mistake(
-    en="It looks as if the first step still comes before the second backward pass. `retain_graph` keeps what the graph "
-    "saved, but the weights of `D` themselves are saved there, and the step edits them.",
-    ru="Похоже, что первый шаг по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
-    "сохранены в нём сами веса `D`, а шаг их меняет.",
+    en="It looks as if one of the steps still comes before the second backward pass. `retain_graph` keeps the graph, but "
+    "what is saved there are the weights themselves, and the step edits them.",
+    ru="Похоже, что один из шагов по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
+    "сохранены в нём сами веса, а шаг их меняет.",
 )
 def steps_too_early(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1456,8 +1559,8 @@ def pollutes_D(*game: Any) -> None:
 @gan_step.mistake(
     en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. They "
     "cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
-    ru="Похоже, что градиенты обнулены один раз, в начале, и обе функции потерь сложились во всех весах. На подделках "
-    "они взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
+    ru="Похоже, что градиенты обнулены один раз, в начале, и обе функции потерь сложились во всех весах. Вклады "
+    "подделок взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
 )
 def mixes_both(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1470,10 +1573,28 @@ def mixes_both(*game: Any) -> None:
 
 
 @gan_step.mistake(
+    en="It looks as if the gradients of `D` were cleared again before the backward pass of `g_loss`. What `D` then steps "
+    "by is the gradient of `g_loss`, which has filled its weights as well.",
+    ru="Похоже, что перед обратным проходом `g_loss` градиенты `D` обнулены ещё раз. Шаг `D` тогда сделан по градиенту "
+    "`g_loss`: она заполнила и его веса.",
+)
+def clears_D_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
     en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in `.grad` "
     "was not cleared before `g_loss` came. On the fakes the two cancel.",
     ru="Похоже, что с `D` всё верно, а `G` стоит на месте: `d_loss` тоже прошла через `G`, и то, что она оставила в "
-    "`.grad`, не обнулили перед `g_loss`. На подделках они взаимно уничтожаются.",
+    "`.grad`, не обнулили перед `g_loss`. Вклады подделок взаимно уничтожаются.",
 )
 def pollutes_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1567,7 +1688,7 @@ def clears_nothing(*game: Any) -> None:
 
 @gan_step.mistake(
     en="It looks as if `G` climbed: its loss has the wrong sign.",
-    ru="Похоже, что `G` движется в сторону роста: у его функции потерь неверный знак.",
+    ru="Похоже, что `G` делает шаг в сторону роста своей функции потерь: неверен знак.",
 )
 def climbs(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1576,6 +1697,23 @@ def climbs(*game: Any) -> None:
     opt_G.zero_grad()
     d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
     (-g_loss).backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$. Many programs use it, but here the "
+    "loss of `G` is another one.",
+    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$. Так делают многие программы, но здесь у "
+    "`G` другая функция потерь.",
+)
+def learns_from_another_loss(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, _ = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()))
+    (-D(G(ideas)).log().mean()).backward(inputs=list(G.parameters()))
     opt_D.step()
     opt_G.step()
 
@@ -1598,7 +1736,7 @@ def forgets_G(*game: Any) -> None:
     title=Text("Find the bug: features that may not be used", "Найдите ошибку: признаки, которые нельзя использовать"),
     kind="find the bug",
     difficulty=1,
-    minutes=6,
+    minutes=4,
     aspects=[
         aspect(
             "head",
@@ -1609,8 +1747,9 @@ def forgets_G(*game: Any) -> None:
         aspect(
             "body",
             1,
-            en="`body` is as it was: its flags, its modes and what its parameters have in `.grad`.",
-            ru="`body` прежний: флаги, режимы и то, что лежит в `.grad` его параметров.",
+            en="The rest is as it was: flags, modes and weights of both, and what the parameters of `body` have in "
+            "`.grad`.",
+            ru="Остальное прежнее: флаги, режимы и веса обоих и то, что лежит в `.grad` параметров `body`.",
         ),
         aspect(
             "recorded",
@@ -1643,7 +1782,8 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         return {
             "head": gradients_of(case.head),
-            "body": gradients_of(case.body) | flags(case.body),
+            "body": named("body", gradients_of(case.body) | flags(case.body, "") | numbers_of(case.body))
+            | named("head", flags(case.head, "") | numbers_of(case.head)),
             "recorded": {"body(x).requires_grad": any(recorded)},
         }
 
@@ -1651,12 +1791,23 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 @head_gradients.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
+        body = redrawn(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
+        head = redrawn(Linear(4, 2), rng, dtype)
+        body[2].eval()
+        if dtype is torch.float32:
+            body[0].bias.requires_grad_(False)
+            head.bias.grad = None
         yield Case(
-            body=redrawn(Sequential(Linear(3, 4), Tanh()), rng, dtype),
-            head=redrawn(Linear(4, 2), rng, dtype),
+            body=body,
+            head=head,
             x=signed(rng, 5, 3).to(dtype),
             y=signed(rng, 5, 2).to(dtype),
         )
+
+
+def named(owner: str, values: dict[str, Any]) -> dict[str, object]:
+    """The same values, their names beginning with the owner's."""
+    return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
 
 
 def mean_square(out: Tensor, y: Tensor) -> Tensor:
@@ -1665,10 +1816,10 @@ def mean_square(out: Tensor, y: Tensor) -> Tensor:
 
 
 @head_gradients.mistake(
-    en="It looks as if inference tensors still reach `head`. A change of flag or a `detach()` does not unmark them: an "
-    "operation that saves them is refused.",
-    ru="Похоже, что до `head` по-прежнему доходят тензоры вывода. Ни флаг, ни `detach()` эту пометку не снимают: "
-    "операция, которая их сохраняет, отвергается.",
+    en="It looks as if the features are still an inference tensor: neither `clone()` inside the block nor `detach()` "
+    "changes that. It takes a copy made outside, or another mode.",
+    ru="Похоже, что признаки всё ещё inference-тензор: `clone()` внутри блока и `detach()` этого не меняют. Нужна "
+    "копия, сделанная снаружи, или другой режим.",
 )
 def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.inference_mode():
@@ -1679,7 +1830,7 @@ def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None
 @head_gradients.mistake(
     en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not learn "
     "need no gradient.",
-    ru="Похоже, что признакам велели требовать градиента. Тензору вывода это запрещено; да и признакам, которые не "
+    ru="Похоже, что признакам велели требовать градиента. Inference-тензору это запрещено; да и признакам, которые не "
     "обучаются, градиент не нужен.",
 )
 def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
@@ -1696,6 +1847,18 @@ def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
         features = body(x)
     (head(features) - y).square().sum().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the squared errors of each sample were summed and then averaged over samples. The loss is the mean "
+    "over all numbers.",
+    ru="Похоже, что квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее по "
+    "всем числам.",
+)
+def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).square().sum(1).mean().backward()
 
 
 @head_gradients.mistake(
@@ -1723,9 +1886,9 @@ def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the body was recorded and its features cut off afterwards. The gradients are right; the graph of "
-    "the body was built for nothing.",
-    ru="Похоже, что тело записано, а признаки отсоединены потом. Градиенты верны, но граф тела построен зря.",
+    en="It looks as if the forward pass of the body was recorded. The gradients are right; the graph was built for "
+    "nothing.",
+    ru="Похоже, что прямой проход тела записан. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     mean_square(head(body(x).detach()), y).backward()
@@ -1749,8 +1912,31 @@ def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> 
 
 
 @head_gradients.mistake(
-    en="It looks as if the old gradients of `head` were cleared. The new one was to be added to them.",
-    ru="Похоже, что старые градиенты `head` обнулены. Новый нужно было к ним прибавить.",
+    en="It looks as if the body was left in evaluation mode. Its modes were to be as before.",
+    ru="Похоже, что тело осталось в режиме оценки. А режимы должны были остаться прежними.",
+)
+def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.eval()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if `train()` was called at the end. It puts every module of the body into training mode, also those "
+    "that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`. Он переводит в режим обучения все модули тела, и те, что были в режиме "
+    "оценки.",
+)
+def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    leaves_the_body_in_eval(body, head, x, y)
+    body.train()
+
+
+@head_gradients.mistake(
+    en="It looks as if the old gradients of `head` are lost: cleared, or replaced by the new ones. Those were to be added "
+    "to them.",
+    ru="Похоже, что старые градиенты `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним прибавить.",
 )
 def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     head.zero_grad()
@@ -1777,8 +1963,9 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
         aspect(
             "edited",
             1,
-            en="That memory was edited in place, and autograd counted the edit.",
-            ru="Эта память изменена на месте, и autograd это изменение посчитал.",
+            en="That memory was edited in place when there was already a view of it, and the version counter counted "
+            "the edit.",
+            ru="Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это учёл.",
         ),
         aspect(
             "gradients",
@@ -1798,7 +1985,7 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
         ),
         Text(
             "`h = ...`, `view = ...`, one in-place operation on one of the two, `return h, view`.",
-            "`h = ...`, `view = ...`, одна операция на месте с одним из двух, `return h, view`.",
+            "`h = ...`, `view = ...`, одна операция с изменением на месте над одним из двух, `return h, view`.",
         ),
     ],
 )
@@ -1810,20 +1997,56 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
         first, second = pair
         memory = [tensor.untyped_storage().data_ptr() for tensor in (first, second, case.x)]
         shared = {
-            "two different tensors": first is not second,
-            "one memory": memory[0] == memory[1],
-            "memory of their own": memory[0] != memory[2],
-            "both have a history": first.grad_fn is not None and second.grad_fn is not None,
+            "h is other": first is second,
+            "h.untyped_storage() == other.untyped_storage()": memory[0] == memory[1],
+            "h.untyped_storage() == x.untyped_storage()": memory[0] == memory[2],
+            "h.grad_fn is None": first.grad_fn is None,
+            "other.grad_fn is None": second.grad_fn is None,
         }
+        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _viewed_and_edited(answer, case.x)}
         gradients = None
-        if all(shared.values()):
+        if list(shared.values()) == [False, True, False, False, False]:
             gradients = {name: agrees(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))}
-        return {"shared": shared, "edited": {"h._version > 0": first._version > 0}, "gradients": gradients}
+        again = answer.shared_edit(case.x.detach().clone().requires_grad_())
+        repeats = bool(torch.equal(first, again[0]))
+        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
 
 
 def kind_of(value: object) -> object:
     """A word for any tensor; whatever else came back stands for itself."""
     return "a tensor" if isinstance(value, Tensor) else value
+
+
+class _Edits(TorchDispatchMode):
+    """Was memory written of which a view had been taken before?"""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found = False
+        self._viewed: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if args and isinstance(args[0], Tensor):
+            memory = args[0].untyped_storage().data_ptr()
+            if func._schema.is_mutable:
+                self.found |= memory in self._viewed
+            elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _flat(out)):
+                self._viewed.add(memory)
+        return out
+
+
+def _flat(out: object) -> Sequence[object]:
+    """What an operation returned, as a sequence."""
+    return out if isinstance(out, (tuple, list)) else [out]
+
+
+def _viewed_and_edited(answer: Any, x: Tensor) -> bool:
+    """Did a second tensor exist on the memory when it was edited?"""
+    edits = _Edits()
+    with edits:
+        answer.shared_edit(x.detach().clone().requires_grad_())
+    return edits.found
 
 
 def agrees(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
@@ -1850,8 +2073,8 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor is a copy: the two do not share memory.",
-    ru="Похоже, что второй тензор — копия: общей памяти у них нет.",
+    en="It looks as if the second tensor has memory of its own: it is a copy or a new result.",
+    ru="Похоже, что второй тензор занимает свою память: это копия или новый результат.",
 )
 def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -1859,9 +2082,10 @@ def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor was detached. It shares the memory and has no history, so no gradient comes "
-    "through it.",
-    ru="Похоже, что второй тензор отсоединён от графа. Память у него общая, а истории нет, и градиент через него не идёт.",
+    en="It looks as if the second tensor has no history (`grad_fn`): it was detached. It shares the memory, but no "
+    "gradient comes through it.",
+    ru="Похоже, что у второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая, но градиент "
+    "через него не идёт.",
 )
 def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -1871,9 +2095,19 @@ def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
+    en="It looks as if neither tensor has a history (`grad_fn`): they were made under `no_grad()`.",
+    ru="Похоже, что истории (`grad_fn`) нет ни у одного тензора: они созданы внутри `no_grad()`.",
+)
+def records_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        h = x * 2
+        return h.mul_(3), h[0]
+
+
+@shared_edit.mistake(
     en="It looks as if one tensor came back twice. An in-place operation returns the very tensor that it edited.",
-    ru="Похоже, что дважды возвращён один и тот же тензор. Операция на месте возвращает тот самый тензор, который "
-    "изменила.",
+    ru="Похоже, что дважды возвращён один и тот же тензор. Операция с изменением на месте возвращает тот самый "
+    "тензор, который изменила.",
 )
 def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -1903,12 +2137,56 @@ def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if nothing was edited in place: the version counter stands at 0.",
-    ru="Похоже, что на месте ничего не изменено: счётчик версий стоит на 0.",
+    en="It looks as if a part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several "
+    "views of one call may not be used after that.",
+    ru="Похоже, что возвращена часть, которую дал `unbind`, `split` или `chunk`, а её основу изменили. Одно из "
+    "нескольких представлений одного вызова после этого использовать нельзя.",
+)
+def edits_the_base_of_parts(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.unbind()[0]
+    h.add_(1)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="It looks as if the counter noticed nothing: there is no edit in place, or it was made through `.data`.",
+    ru="Похоже, что счётчик ничего не заметил: изменения на месте нет или оно сделано через `.data`.",
 )
 def edits_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
     return h, h[0]
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_nothing"].says)
+def edits_through_data(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    h.data.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the result is random, as after dropout: a second call with the same `x` gives other numbers.",
+    ru="Похоже, что результат случаен, как после dropout: второй вызов с тем же `x` даёт другие числа.",
+)
+def draws_a_mask(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2 * torch.rand_like(x)
+    other = h.t()
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor was made after the edit. At the moment of the edit nobody else held the memory, "
+    "so the sentence stands.",
+    ru="Похоже, что второй тензор создан уже после изменения. В момент изменения на эту память больше никто не ссылался, "
+    "и утверждение не опровергнуто.",
+)
+def views_afterwards(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    h.mul_(3)
+    return h, h.view(-1)
 
 
 @shared_edit.mistake(
@@ -1923,10 +2201,10 @@ def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the edit was made under `no_grad()`. The numbers changed, the graph does not know it, and the "
-    "gradient is that of the numbers before.",
-    ru="Похоже, что изменение сделано внутри `no_grad()`. Числа изменились, граф об этом не знает, и градиент остался "
-    "градиентом прежних чисел.",
+    en="It looks as if the edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, the graph does "
+    "not know it, and the gradient is that of the numbers before.",
+    ru="Похоже, что изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, граф об этом не "
+    "знает, и градиент остался градиентом прежних чисел.",
 )
 def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2

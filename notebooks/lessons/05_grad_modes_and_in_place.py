@@ -16,16 +16,16 @@
 # %% [markdown] tags=["ru"] of="1d4de6a0"
 # # Режимы записи и изменения на месте
 #
-# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` — «другой способ добиться того же результата», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны. Расход памяти — нет: каждая активация хранилась до последней строки.
+# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` и `no_grad()` — «два способа добиться одного результата», и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: каждая активация хранится до последней строки.
 #
-# Этот урок о том, что можно не записывать в граф и что можно изменить, пока он жив.
+# Этот урок о том, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
 #
 # После урока вы сможете:
 #
 # * различать `no_grad`, `inference_mode`, `enable_grad`, `eval` и `detach` по тому, что они разрешают;
 # * замораживать ту часть модели, заморозка которой экономит память;
-# * до запуска сказать, какое изменение на месте сломает обратный проход, а какое нет;
-# * найти веса, которые изменили между прямым и обратным проходом.
+# * предсказывать, какое изменение на месте сломает обратный проход, а какое нет;
+# * находить веса, изменённые между прямым и обратным проходом.
 #
 # Понадобится урок 01: листья, `no_grad()`, `.data` и счётчик версий.
 # %% tags=["en"]
@@ -45,11 +45,11 @@ from autograder.measure import live_bytes, saved_bytes
 # %% [markdown] tags=["en"]
 # ## The same flag at another price
 #
-# Two layers, 64 samples of 256 numbers. Three ways to a result that does not require grad; `live_bytes` takes the peak, the most bytes of new tensors that are alive at one moment. One layer's output is 65 536 bytes.
-# %% [markdown] tags=["ru"] of="50c89978"
+# Two layers, 64 samples of 256 numbers. Three ways to a result that does not require grad; `live_bytes` takes the peak, the most bytes of new tensors that exist at one moment. One layer's output is 65 536 bytes (a layer here is a product and a ReLU; the result of each has that size).
+# %% [markdown] tags=["ru"] of="2c8581e0"
 # ## Тот же флаг, другая цена
 #
-# Два слоя, 64 примера по 256 чисел. Три способа получить результат, который не требует градиента; `live_bytes` измеряет пик — сколько байтов новых тензоров живо в худший момент. Выход одного слоя занимает 65 536 байт.
+# Два слоя, 64 примера по 256 чисел. Три способа получить результат, который не требует градиента; `live_bytes` измеряет пик — наибольшее число байтов, которые новые тензоры занимают одновременно. Выход одного слоя занимает 65 536 байт (слой здесь — умножение и ReLU; результат каждого из них такого размера).
 # %%
 x = torch.ones(64, 256)
 weights = [torch.ones(256, 256, requires_grad=True) for _ in range(2)]
@@ -78,7 +78,7 @@ def for_inference():
 
 
 def peak_bytes(function):
-    with live_bytes(known=[x, *weights]) as live:
+    with live_bytes(known=[x, *weights]) as live:  # known: what is not counted
         function()
     return live.peak
 
@@ -96,13 +96,13 @@ with torch.no_grad(), saved_bytes(known=[x, *weights]) as saved:
     forward()
 assert saved.saves == 0
 # %% [markdown] tags=["en"]
-# Three outputs against two: with `detach()` the graph of the whole forward pass is built first, and dropped afterwards. Without recording, a layer needs its input and its output, and no more. With two layers the difference is one output; with twenty it is nineteen.
+# Three such tensors at the peak against two: with `detach()` the graph of the whole forward pass is built first, and dropped afterwards. Without recording, a layer needs its input and its output, and no more. With two layers the difference is one output; with twenty it is nineteen.
 #
-# So the two are not “ways to the same result”. `detach()` cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained.
-# %% [markdown] tags=["ru"] of="e6cdf3f7"
-# Три выхода против двух: при `detach()` граф всего прямого прохода сначала строится, а потом выбрасывается. Без записи слою нужны его вход и его выход, и больше ничего. При двух слоях разница — один выход, при двадцати — девятнадцать.
+# So the two are not “ways to the same result”. `detach()` cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, `target = net(x).detach()`.
+# %% [markdown] tags=["ru"] of="5c8e0ee2"
+# В пике — три таких тензора против двух: при `detach()` граф всего прямого прохода сначала строится, а потом выбрасывается. Без записи слою нужны его вход и его выход, и больше ничего. При двух слоях разница — один выход, при двадцати — девятнадцать.
 #
-# Так что это не «способы добиться того же результата». `detach()` отсоединяет один тензор. `no_grad()` говорит, что внутри блока вообще ничего не записывается. `detach()` нужен там, где граф требуется с одной стороны: например, для целевых значений, вычисленных сетью, которая обучается.
+# Так что это не «два способа добиться одного результата». `detach()` отсоединяет один тензор. Внутри блока `no_grad()` не записывается вообще ничего. `detach()` нужен там, где граф нужен по одну сторону от тензора и не нужен по другую: например, для целевых значений, вычисленных сетью, которая обучается: `target = net(x).detach()`.
 # %% tags=["fact"]
 deep = [torch.ones(256, 256, requires_grad=True) for _ in range(20)]
 
@@ -130,23 +130,23 @@ assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 # |---|---|
 # | `torch.no_grad()` | new operations inside the block are not recorded |
 # | `torch.enable_grad()` | inside the block they are, also within `no_grad()` |
-# | `torch.inference_mode()` | not recorded, and what is made inside is marked: an *inference tensor*, without a version counter |
+# | `torch.inference_mode()` | new operations are not recorded, and each new result (views of ordinary tensors aside) is an *inference tensor*, without a version counter |
 # | `model.eval()` | layers such as dropout and batch norm behave differently; nothing about recording |
 #
 # The first three are context managers (used with `with`) and decorators. `torch.set_grad_enabled(False)` does what `no_grad()` does, and as a bare call it stays in force until somebody takes it back.
 #
 # What follows from that? Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="76669046"
+# %% [markdown] tags=["ru"] of="ad693186"
 # ## Четыре переключателя
 #
-# | переключатель | чего он касается |
+# | переключатель | на что влияет |
 # |---|---|
-# | `torch.no_grad()` | новые операции внутри блока не записываются |
-# | `torch.enable_grad()` | внутри блока записываются, даже если он внутри `no_grad()` |
-# | `torch.inference_mode()` | не записываются, и всё, что внутри создано, помечается: это *тензор вывода*, без счётчика версий |
-# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; записи это не касается |
+# | `torch.no_grad()` | новые операции внутри блока не записываются в граф (не отслеживаются) |
+# | `torch.enable_grad()` | новые операции внутри блока записываются, даже если сам блок вложен в `no_grad()` |
+# | `torch.inference_mode()` | новые операции не записываются, а каждый новый результат (кроме представлений обычных тензоров) становится *inference-тензором*, без счётчика версий |
+# | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; на запись это не влияет |
 #
-# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, а вызванный отдельной строкой действует, пока его не отменят.
+# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, если вызвать его отдельной строкой, действует, пока его не отменят.
 #
 # Что из этого следует? Прочтите функцию, но пока не вызывайте её.
 # %%
@@ -201,7 +201,7 @@ def mode_table():
 # ### Упражнение `predict_modes`: что разрешает каждый режим
 # *предсказать · ●○○ · 10 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где спрашивают о флаге, `"accepted"` или `"RuntimeError"` там, где что-то пробуют. К последним строкам: произведение сохраняет множитель, если другой множитель требует градиента, а сумма не сохраняет ничего.
+# Вместо каждого `...` поставьте то, что вернёт `mode_table()`: `True` или `False` там, где спрашивают о флаге, `"accepted"` или `"RuntimeError"` там, где пробуют что-то сделать. Для последних строк пригодится: произведение сохраняет множитель, если другой множитель требует градиента, а сумма не сохраняет ничего.
 # %% answer="predict_modes"
 predict_modes = {
     "w * 2 after a line torch.no_grad()": True,
@@ -243,17 +243,18 @@ assert predict_modes == mode_table()
 # %%
 mode_table()
 # %% [markdown] tags=["en"]
-# A mode is about the moment in which an operation runs. Results from before keep their history, a backward pass walks the graph that is there, and a factory function sets the flag it is asked for. `torch.no_grad()` on a line of its own makes an object and drops it.
+# A mode is about the moment in which an operation runs. Results from before keep their history, a backward pass walks the graph that is there, and a factory function sets the flag it is asked for. A line `torch.no_grad()` without `with` makes an object and drops it.
 #
-# `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside inference mode whatever grad mode says. Inference tensors pay for being cheaper later: training may not save them and may not edit them. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
-# %% [markdown] tags=["ru"] of="f627d157"
-# Режим относится к тому моменту, когда выполняется операция. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит флаг, о котором её попросили. `torch.no_grad()` отдельной строкой создаёт объект и тут же его теряет.
+# `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside `inference_mode()` whatever grad mode says. Inference tensors pay for being cheaper later: outside `inference_mode()` such a tensor may not be edited in place, and it may not be saved for backward. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
+# %% [markdown] tags=["ru"] of="4e3a8983"
+# Важен режим, включённый в момент выполнения операции. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит флаг, о котором её попросили. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же пропадает.
 #
-# `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он переключает режим градиентов, а внутри режима вывода ничего не записывается при любом режиме градиентов. За дешевизну тензоры вывода расплачиваются потом: при обучении их нельзя ни сохранить, ни изменить. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. `inference_mode` — для результатов, которые никогда не вернутся в обучение.
+# `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он переключает режим градиентов, а внутри `inference_mode()` ничего не записывается при любом режиме градиентов. За экономию приходится платить потом: вне `inference_mode()` inference-тензор нельзя изменить на месте, и его нельзя сохранить для обратного прохода. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. `inference_mode` — для результатов, которые никогда не вернутся в обучение.
 # %% tags=["fact"]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 with torch.inference_mode():
     f = w * 2
+    assert not w[:1].is_inference() and f.is_inference()
     with torch.enable_grad():
         assert torch.is_grad_enabled() and not (w * 2).requires_grad
 
@@ -289,20 +290,20 @@ assert (w * 2).requires_grad
 # ### Exercise `evaluate`: predictions without a graph
 # *design · ●●○ · 12 minutes · 5 points*
 #
-# Write `evaluate(model, batches)`. `batches` is a list, not empty, of inputs; the batches may have different sizes. Return one tensor: `model`'s predictions for all samples, in order, joined along the first dimension. All layers work in evaluation mode.
+# Write `evaluate(model, batches)`. The caller is not in `inference_mode()`. `batches` is a list, not empty, of inputs; the batches may have different sizes. Return one tensor: `model`'s predictions for all samples, in order, joined along the first dimension. All layers work in evaluation mode.
 #
 # * The result is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor.
-# * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients and statistics are the same; recording is on if it was on, and off if it was off.
-# * Besides the predictions, never more than 4 activations (outputs of a layer) of a single batch are alive. Not all batches at once, and no graph.
-# %% [markdown] tags=["ru"] of="e9ae2305"
+# * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients, statistics and hooks are the same, and so is the list; recording is on if it was on, and off if it was off.
+# * Besides the predictions, memory never holds more than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph.
+# %% [markdown] tags=["ru"] of="365aa6bc"
 # ### Упражнение `evaluate`: предсказания без графа
 # *спроектировать · ●●○ · 12 минут · 5 баллов*
 #
-# Напишите `evaluate(model, batches)`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров, по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
+# Напишите `evaluate(model, batches)`. Вызывают её вне `inference_mode()`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров, по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
 #
-# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не тензор вывода.
-# * После вызова всё как прежде. Каждый модуль в том режиме, в каком был, а режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты и статистики те же; запись включена, если была включена, и выключена, если была выключена.
-# * Не считая предсказаний, никогда не живо больше 4 активаций (выходов слоя) одного батча. Ни всех батчей сразу, ни графа.
+# * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
+# * После вызова всё как прежде. Каждый модуль в том режиме, в каком был, а режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики и хуки те же, и список тоже; запись включена, если была включена, и выключена, если была выключена.
+# * Не считая предсказаний, в памяти одновременно не больше 4 активаций (выходов слоёв) одного, самого большого батча: ни всех батчей сразу, ни графа там быть не должно.
 # %% answer="evaluate"
 def evaluate(model, batches):
     """The predictions of `model` for all samples of `batches`, made in evaluation mode and without a graph."""
@@ -366,13 +367,13 @@ check("evaluate")
 #
 # To fine-tune a model is to train a part of it. The rest is *frozen*: `requires_grad` of its parameters is switched off, and the optimizer leaves it alone. A reason given for it is memory. Notes from long ago say: “freeze the encoder”, the first layers. Would the last layers do as well?
 #
-# Four blocks of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
-# %% [markdown] tags=["ru"] of="e4d9f6c0"
+# Four blocks, numbered from 1, of a linear layer and ReLU. The cell counts the bytes that a forward pass keeps for backward, the parameters aside. What do you expect of the last two lines?
+# %% [markdown] tags=["ru"] of="0bc3ff2f"
 # ## Заморозка: с какого конца?
 #
 # Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не трогает. Одной из причин называют память. В старых заметках сказано: «заморозьте кодировщик», то есть начальные слои. А если последние?
 #
-# Четыре блока: линейный слой и ReLU. Ячейка считает байты, которые прямой проход хранит для обратного, не считая параметров. Чего вы ждёте от двух последних строк?
+# Четыре блока (нумеруем с 1): линейный слой и ReLU. Ячейка считает байты, которые прямой проход хранит для обратного, не считая параметров. Чего вы ждёте от двух последних строк?
 # %%
 def kept(frozen):
     """Bytes kept for backward when the layers with the numbers in `frozen` are frozen."""
@@ -396,11 +397,11 @@ assert kept([]) == kept(range(2, 8)) == 327_680 == 5 * 65_536
 assert kept(range(6)) == 131_072 == 2 * 65_536
 assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
 # %% [markdown] tags=["en"]
-# The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131 072 bytes instead of 327 680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway).
+# The gradient travels from the loss to the first layer that learns, and it has to pass everything in between, frozen or not. What lies *before* that layer is not recorded: its inputs do not require grad. So freezing the first three blocks keeps 131 072 bytes instead of 327 680, and freezing the last three keeps as much as freezing none (ReLU keeps its output anyway). With all but block 2 frozen, 262 144 bytes are kept: only the input of the first layer is dropped, the rest lies on the gradient's way.
 #
 # The same notes say: “to train a part of a pretrained model, set `requires_grad = True` at the entrance of the subgraph to be trained”. The cell tries it with a frozen layer.
-# %% [markdown] tags=["ru"] of="ecc3e3c7"
-# Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому заморозка первых трёх блоков оставляет 131 072 байта вместо 327 680, а заморозка последних трёх хранит столько же, сколько отсутствие заморозки (ReLU всё равно хранит свой выход).
+# %% [markdown] tags=["ru"] of="a4c11ee4"
+# Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому заморозка первых трёх блоков оставляет 131 072 байта вместо 327 680, а при заморозке последних трёх хранится столько же, сколько без неё (ReLU всё равно хранит свой выход). Если заморожено всё, кроме блока 2, хранятся 262 144 байта: не хранится лишь вход первого слоя, остальное стоит на пути градиента.
 #
 # В тех же заметках сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Ячейка пробует это с замороженным слоем.
 # %%
@@ -431,28 +432,28 @@ assert norm.num_batches_tracked == 1
 # %% [markdown] tags=["en"]
 # Whether a parameter learns is decided by its own flag. The entrance got a gradient, for which the layer was recorded, and no weight did.
 #
-# Two things a flag does not do. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
+# Two things are beyond a flag. An optimizer does not read it: it moves every parameter that has something in `.grad`, so an old gradient moves a frozen weight. And the running statistics of batch norm are no parameters: they change in training mode, frozen or not.
 #
-# ### Exercise `freeze`: layers that thaw by themselves
+# ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
 # `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may be a block of layers) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
 #
 # * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
-# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`.
+# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
 # * A forward pass on data that does not require grad keeps nothing for the frozen layers.
-# %% [markdown] tags=["ru"] of="a5887469"
+# %% [markdown] tags=["ru"] of="fe656a39"
 # Обучается ли параметр, решает его собственный флаг. Вход получил градиент, слой ради этого записан, а веса не получили ничего.
 #
-# Двух вещей флаг не делает. Оптимизатор его не читает: он сдвигает каждый параметр, у которого в `.grad` что-то есть, и старый градиент сдвинет замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
+# На две вещи флаг не влияет. Оптимизатор его не читает: он сдвигает каждый параметр, у которого в `.grad` что-то есть, и старый градиент сдвинет замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 #
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один и не все; слой может сам состоять из слоёв) и возвращает список параметров `model`, которые ещё обучаются, в порядке `model.parameters()`.
+# `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может сам состоять из слоёв) и возвращает список параметров `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
 #
-# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, который их держит, их не сдвигал.
-# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у остальных в `.grad` лежит то же, что и лежало; каждый слой остаётся в своём режиме, `training`.
+# * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не сдвигал.
+# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у остальных в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
 # * Прямой проход по данным, которые не требуют градиента, ничего не хранит для замороженных слоёв.
 # %% answer="freeze"
 def freeze(model, k):
@@ -510,15 +511,15 @@ check("freeze")
 
 
 # %% [markdown] tags=["en"]
-# ## In-place edits: two that look alike
+# ## In-place edits: two programs that look alike
 #
 # An *in-place* operation writes its result into the memory of its input: `h.add_(1)`, `h += 1`, `h[0] = 7`. Each such write adds 1 to the tensor's version counter (`h._version`, lesson 01). An old warning calls them all dangerous; an answer that circulates today gives `y = x * 2; y.add_(1)` as the example of one that raises. Does it?
 #
 # Two programs that differ in one word.
-# %% [markdown] tags=["ru"] of="a8fd7543"
-# ## Изменения на месте: два похожих
+# %% [markdown] tags=["ru"] of="3a576a4e"
+# ## Изменения на месте: две похожие программы
 #
-# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждая такая запись прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными их все; в ответах, которые ходят сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
+# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждая такая запись прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными все такие операции; в ответах, которые встречаются и сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
 #
 # Две программы, которые различаются одним словом.
 # %%
@@ -539,6 +540,10 @@ edit_after(torch.sin)
 edit_after(torch.exp)
 # %% tags=["fact"]
 x = torch.tensor([0.5], requires_grad=True)
+with torch.no_grad():
+    x.add_(1)
+    x[0].sub_(1)
+assert x.tolist() == [0.5]
 y = x.sin()
 y.add_(1)
 y.sum().backward()
@@ -558,17 +563,17 @@ assert x.grad.item() == 2
 
 
 # %% [markdown] tags=["en"]
-# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares, finds version 1, and refuses. The example from the answer above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
+# The derivative of $\sin x$ is $\cos x$: `sin` saved its input. The derivative of $e^x$ is $e^x$: `exp` saved its *output*, together with the version it had, 0. Backward compares the versions, finds 1 instead of 0, and stops with an error. The example from the answer above is wrong: `x * 2` saved no tensor, and `y.add_(1)` after it gives the gradient 2.
 #
 # So the question is always: *what did the operation save?* `sin`, `**` save the input; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` the output; multiplication by a number and addition save nothing; `a * b` saves `b` if `a` requires grad, and `a` if `b` does. The edit itself is recorded like any other operation.
 #
-# Some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views that a single call returned (`unbind`, `split`, `chunk`).
-# %% [markdown] tags=["ru"] of="91e14dbc"
-# Производная $\sin x$ — это $\cos x$: `sin` сохранил свой вход. Производная $e^x$ — это $e^x$: `exp` сохранил свой *выход* вместе с его версией, 0. Обратный проход сверяет, находит версию 1 и отказывается. Пример из того ответа неверен: `x * 2` не сохранил ни одного тензора, и после `y.add_(1)` градиент равен 2.
+# While recording is on, some edits are refused on the spot, whatever was saved: of a leaf that requires grad, of a view of such a leaf, and of one of several views that a single call returned (`unbind`, `split`, `chunk`). (An optimizer edits leaves inside `no_grad()`.)
+# %% [markdown] tags=["ru"] of="4fab7acf"
+# Производная $\sin x$ — это $\cos x$: `sin` сохранил свой вход. Производная $e^x$ — это $e^x$: `exp` сохранил свой *выход* вместе с его версией, 0. Обратный проход сверяет версии, находит 1 вместо 0 и прерывается с ошибкой. Пример из тех ответов неверен: `x * 2` не сохранил ни одного тензора, и после `y.add_(1)` градиент равен 2.
 #
 # Поэтому вопрос всегда один: *что сохранила операция?* `sin`, `**` хранят вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` хранит `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается, как любая другая операция.
 #
-# Некоторые изменения запрещены сразу, что бы ни было сохранено: листа, который требует градиента, представления такого листа и одного из нескольких представлений, которые вернул один вызов (`unbind`, `split`, `chunk`).
+# Некоторые изменения при включённой записи запрещены сразу, что бы ни было сохранено: нельзя менять лист, который требует градиента, его представление и любое из нескольких представлений, которые вернул один вызов (`unbind`, `split`, `chunk`). (Оптимизатор меняет листья внутри `no_grad()`.)
 # %%
 def gradient(code):
     """`x.grad` after `code` and `y.sum().backward()`, or the name of the error."""
@@ -611,7 +616,7 @@ def in_place_table():
 # ### Упражнение `predict_in_place`: какие изменения ломают обратный проход
 # *предсказать · ●●○ · 12 минут · 1 балл*
 #
-# Прочтите обе функции, но пока не вызывайте их. `x` — лист с числами 1 и 4, `h` — результат с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
+# Прочтите обе функции, но пока не вызывайте их. `x` — лист с числами 1 и 4, `h` — нелистовой тензор с теми же числами, `k` — константа с числами 3 и 5. Вместо каждого `...` поставьте то, что вернёт `in_place_table()`: градиент, то есть список из двух чисел, например `[3.0, 5.0]`, или `"RuntimeError"`.
 # %% answer="predict_in_place"
 predict_in_place = {
     "y = h ** 2; h.add_(1)": "RuntimeError",
@@ -677,19 +682,19 @@ in_place_table()
 # %% [markdown] tags=["en"]
 # Three sentences from old notes can be put right now.
 #
-# * “In-place functions raise an error if the storage is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives the edited base a new node, `CopySlices`, and its views follow.
+# * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives the edited base a new node, `CopySlices`, and the `grad_fn` of its views follows.
 # * “Every in-place operation requires a complete rewrite of the graph.” One node is added: the edited tensor gets a new `grad_fn`.
-# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do: eight times `h * 2 + 1` on 262 144 bytes peak at 786 432 bytes, and with `mul_` and `add_` at 262 144.
+# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do: `h * 2 + 1`, run eight times on a tensor of 262 144 bytes, peaks at 786 432 bytes, and with `mul_` and `add_` at 262 144, the tensor itself.
 #
-# The counter counts writes, not differences: the second `relu_()` changes no number, and is refused all the same.
-# %% [markdown] tags=["ru"] of="88d64275"
+# The counter counts writes, not differences: the second `relu_()` changes no number, and backward after it fails all the same.
+# %% [markdown] tags=["ru"] of="b09b3d65"
 # Теперь можно поправить три фразы из старых заметок.
 #
-# * «Операции на месте вызывают ошибку, если на хранилище ссылается ещё какой-нибудь тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт изменённому тензору новый узел, `CopySlices`, и его представления за ним следуют.
-# * «Каждая операция на месте требует полностью переписать граф». Добавляется один узел: изменённый тензор получает новый `grad_fn`.
-# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. Без записи экономят: восемь раз `h * 2 + 1` на 262 144 байтах требуют в пике 786 432 байта, а с `mul_` и `add_` — 262 144.
+# * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт изменённому тензору новый узел, `CopySlices`, а `grad_fn` его представлений обновляется вслед за ним.
+# * «Каждая операция с изменением на месте требует полностью переписать граф». Добавляется один узел: изменённый тензор получает новый `grad_fn`.
+# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. А без записи — экономят: `h * 2 + 1`, выполненное восемь раз над тензором в 262 144 байта, требует в пике 786 432 байта, а с `mul_` и `add_` — 262 144, то есть только сам тензор.
 #
-# Счётчик считает записи, а не разницу: второй `relu_()` не меняет ни одного числа, но его всё равно отвергают.
+# Счётчик считает записи, а не разницу: второй `relu_()` не меняет ни одного числа, но обратный проход после него всё равно завершается ошибкой.
 # %% tags=["fact"]
 a = torch.ones(2, 2, requires_grad=True)
 h = a * 1
@@ -732,21 +737,21 @@ with torch.no_grad():
 # %% [markdown] tags=["en"]
 # ## A tensor filled row by row
 #
-# A running average of the rows of `x`: the first row is $y_0 = x_0$, and each further one is $y_t = a\,y_{t-1} + (1 - a)\,x_t$. The code below writes the rows into one tensor made in advance. With `a = 0.9`, a Python number, it works. When `a` becomes a weight that learns, backward raises. Nothing in these lines has changed; why?
+# An exponential running average of the rows of `x`: the first row is $y_0 = x_0$, and each further one is $y_t = a\,y_{t-1} + (1 - a)\,x_t$. The code below writes the rows into one tensor made in advance. With `a = 0.9`, a Python number, it works. When `a` becomes a weight that learns, backward raises. Nothing in these lines has changed; why?
 #
 # ### Exercise `smooth`: a recurrence written into one tensor
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad and stay as they are. Backward from `y` must give both their gradients. Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`: a copy of all rows at every step is too much.
-# %% [markdown] tags=["ru"] of="b280896f"
+# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`: a copy of all rows at every step is too much.
+# %% [markdown] tags=["ru"] of="6807324a"
 # ## Тензор, который заполняют по строкам
 #
-# Скользящее среднее строк `x`: первая строка $y_0 = x_0$, каждая следующая $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. Если `a = 0.9`, число Python, он работает. Когда `a` становится обучаемым весом, обратный проход прерывается. В этих строках ничего не изменилось; почему?
+# Экспоненциальное скользящее среднее строк `x`: первая строка $y_0 = x_0$, каждая следующая $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда `a` становится обучаемым весом, обратный проход прерывается. Сами строки не изменились; в чём же дело?
 #
 # ### Упражнение `smooth`: рекуррентность в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# `smooth(x, a)` возвращает средние `y`, тензор с формой и dtype тензора `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента, и не меняются. Обратный проход из `y` должен давать градиенты обоих. Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размера `x`: копия всех строк на каждом шаге — это слишком много.
+# `smooth(x, a)` возвращает средние `y`, тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя. Обратный проход из `y` должен давать градиенты обоих (при $T = 1$ `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размера `x`: копия всех строк на каждом шаге — это слишком много.
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""
@@ -822,37 +827,37 @@ assert "modified by an inplace operation" in said(lambda: in_one_tensor(x, a).su
 # %% [markdown] tags=["en"]
 # `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
 # %% [markdown] tags=["ru"] of="5a7ada18"
-# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее `y[t] = ...` увеличивает счётчик, хотя пишет в другое место. Какую часть записали, счётчик не знает. У числа `a` градиента нет, ничего не сохраняется, и тот же код верен.
+# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее `y[t] = ...` увеличивает счётчик, хотя пишет в другое место. Какую часть записали, счётчик не знает. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
 # %% [markdown] tags=["en"]
 # ## A step between forward and backward
 #
-# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks this bites. A generator `G` makes fakes from random `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones:
+# An optimizer's step is an in-place edit, too: of the weights. And a linear layer saves its weight, since the gradient of its *input* needs it. In a game of two networks, a GAN, this bites. A generator `G` makes fakes from random vectors, `ideas`; a discriminator `D` gives each sample a score between 0 and 1, high for real ones (the bar is the mean over samples):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 optimizers count their edits, and this order raises. Before that, it took a gradient of `G` with weights of `D` from two different moments, without a word.
+# The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that, without a word, it took a gradient of `G` that mixed activations of the old `D` with weights of the new one.
 #
 # ### Exercise `gan_step`: a step too early
 # *find the bug · ●●● · 14 minutes · 4 points*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
 #
-# Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at which weights each `backward()` fills.
-# %% [markdown] tags=["ru"] of="469e0bda"
+# Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
+# %% [markdown] tags=["ru"] of="d923ff99"
 # ## Шаг между прямым и обратным проходом
 #
-# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес, ведь тот нужен для градиента его *входа*. В игре двух сетей это становится заметно. Генератор `G` делает подделки из случайных `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим:
+# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес, ведь тот нужен для градиента его *входа*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` делает подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# Порядок строк ниже взят из известного учебника, написанного для torch 0.4. Начиная с torch 1.5 оптимизаторы считают свои изменения, и такой порядок приводит к ошибке. А раньше он молча вычислял градиент `G` с весами `D` из двух разных моментов.
+# Порядок строк ниже взят из известного руководства, написанного для torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. А раньше молча вычислялся градиент `G`, в котором смешаны активации прежнего `D` и веса нового.
 #
 # ### Упражнение `gan_step`: слишком ранний шаг
 # *найти ошибку · ●●● · 14 минут · 4 балла*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D`, который держит параметры `D`, с градиентом $L_D$, и один шаг `opt_G`, который держит параметры `G`, с градиентом $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
 #
-# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем ему последовать, посмотрите, какие веса заполняет каждый `backward()`.
+# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем последовать совету, посмотрите, у каких весов `.grad` заполняет каждый `backward()`.
 # %% answer="gan_step"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     """One step of both networks, with gradients at the weights from before."""
@@ -952,14 +957,21 @@ before = layer.weight._version
 optimizer.step()
 assert layer.weight._version > before
 out.sum().backward()  # the input is data: nobody needs the weight
+G, D = Linear(2, 2), Linear(2, 1)
+fake = D(G(x))
+fake.sum().backward(retain_graph=True)
+torch.optim.SGD(G.parameters(), lr=0.1).step()
+fake.sum().backward(retain_graph=True)  # G, of one layer, moved first
+torch.optim.SGD(D.parameters(), lr=0.1).step()
+assert "modified by an inplace" in said(lambda: fake.sum().backward())
 h = torch.ones(3, 2, requires_grad=True)
 out = layer(h)
 optimizer.step()
 assert "modified by an inplace operation" in said(lambda: out.sum().backward())
 # %% [markdown] tags=["en"]
-# One question decides about an edit of weights as about any other: did somebody save them? The first layer of a network does not need its weight when its input is data, so a network of one layer survives the same order of lines. The counter speaks for whole tensors, not for intentions; where it is silent because `.data` or a saved-tensor hook switched it off, the gradient is wrong without a word.
-# %% [markdown] tags=["ru"] of="fa2b213f"
-# Об изменении весов решает тот же вопрос, что и о любом другом: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому сеть из одного слоя переживёт тот же порядок строк. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент неверен без единого слова.
+# One question decides about an edit of weights as about any other: did somebody save them? The first layer of a network does not need its weight when its input is data, so if `G` has one layer and makes its step *first*, nothing is refused. `D` is never so lucky: its input `G(ideas)` requires grad. The counter speaks for whole tensors, not for intentions; where it is silent because `.data` or a saved-tensor hook switched it off, the gradient may be wrong without a word.
+# %% [markdown] tags=["ru"] of="62a80ad2"
+# К изменению весов относится тот же вопрос, что и к любому другому: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому, если `G` однослойный и делает шаг *первым*, ошибки нет. С `D` так не получится: его вход `G(ideas)` требует градиента. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент может молча оказаться неверным.
 # %% tags=["fact"]
 x = torch.ones(3, requires_grad=True)
 h = x * 2
@@ -976,18 +988,18 @@ assert x.grad.tolist() == [12, 12, 12]
 # A pretrained body stays as it is, and only a head on top of it learns. The body's output is data, so somebody takes the fastest mode there is.
 #
 # ### Extra exercise `head_gradients`: features that may not be used
-# *find the bug · ●○○ · 6 minutes · 4 points · extra*
+# *find the bug · ●○○ · 4 minutes · 4 points · extra*
 #
-# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, `.grad`. Nothing needs to be returned.
-# %% [markdown] tags=["ru"] of="6ac741b0"
+# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before. Nothing needs to be returned.
+# %% [markdown] tags=["ru"] of="d9df43ac"
 # ## Признаки для головы
 #
 # Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — данные, и кто-то берёт самый быстрый из режимов.
 #
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
-# *найти ошибку · ●○○ · 6 минут · 4 балла · дополнительно*
+# *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается, и сам `body` не меняется: флаги, режимы, `.grad`. Возвращать ничего не нужно.
+# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается, и сам `body` не меняется: флаги, режимы, веса, `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`. Возвращать ничего не нужно.
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1028,7 +1040,7 @@ def head_gradients(body, head, x, y):
     for p, flag in zip(body.parameters(), flags):
         p.requires_grad_(flag)
     for p, gradient in zip(head.parameters(), torch.autograd.grad(loss, list(head.parameters()))):
-        p.grad += gradient
+        p.grad = gradient if p.grad is None else p.grad + gradient
 
 
 # %% check="head_gradients"
@@ -1045,16 +1057,16 @@ check("head_gradients")
 # ### Extra exercise `shared_edit`: an edit of shared memory that is right
 # *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
 #
-# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history that share one memory, which is not the memory of `x`. That memory has been edited in place, in a way that autograd counted. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
-# %% [markdown] tags=["ru"] of="42a746bd"
+# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
+# %% [markdown] tags=["ru"] of="78d91764"
 # ## Утверждение, которое надо опровергнуть
 #
-# «Операции на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
+# «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
 #
 # ### Дополнительное упражнение `shared_edit`: законное изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# `x` — лист с двумя измерениями, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, причём так, что autograd это посчитал. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
+# `x` — двумерный лист, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, причём так, что это учёл счётчик версий. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""
@@ -1097,11 +1109,11 @@ check("shared_edit")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with CUDA's own counter when a GPU is there (no recorded run yet).
-# %% [markdown] tags=["ru"] of="01366615"
+# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with the counter of torch's CUDA allocator when a GPU is there.
+# %% [markdown] tags=["ru"] of="395f092e"
 # ## На GPU
 #
-# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который `detach()` выбросит лишь в конце, занимает память, нужную следующему батчу. Если GPU есть, ячейка измеряет пик для обоих способов счётчиком самой CUDA (записанных результатов пока нет).
+# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который `detach()` выбросит лишь в конце, занимает память, нужную следующему батчу. Если GPU есть, ячейка измеряет пик для обоих способов счётчиком распределителя памяти torch для CUDA.
 # %%
 if torch.cuda.is_available():
     net = Sequential(*[layer for _ in range(8) for layer in (Linear(256, 256), ReLU())]).cuda()
@@ -1128,18 +1140,18 @@ else:
 #
 # * `no_grad()` keeps new operations out of the graph; `detach()` at the end builds the graph and throws it away; `eval()` is about layers. An evaluation needs `eval()` and `no_grad()`, and puts back what it found.
 # * `inference_mode` is for results that never return to training; `enable_grad()` does not undo it.
-# * Flags of parameters decide what learns. Freezing the *first* layers saves memory; freezing the last ones saves none.
+# * Flags of parameters decide what learns. Freezing the *first* layers saves memory; freezing the last ones saves nothing where ReLU or tanh keep their output anyway.
 # * An optimizer moves whatever has something in `.grad`.
 # * An in-place edit breaks backward when the edited tensor, or one that shares its memory, was saved. Ask what the operation saved: its input, its output, or nothing.
 # * An optimizer's step edits weights in place: first all backward passes that need them, then the steps.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="ecd9ceb1"
+# %% [markdown] tags=["ru"] of="bce45e60"
 # ## Что стоит запомнить
 #
-# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` касается слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё возвращают, как было.
+# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` меняет поведение слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё возвращают, как было.
 # * `inference_mode` — для результатов, которые не вернутся в обучение; `enable_grad()` его не отменяет.
-# * Что обучается, решают флаги параметров. Заморозка *первых* слоёв экономит память, заморозка последних — нет.
+# * Что обучается, решают флаги параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно хранят свой выход.
 # * Оптимизатор сдвигает всё, у чего в `.grad` что-то есть.
 # * Изменение на месте ломает обратный проход, если изменённый тензор или тензор с общей с ним памятью был сохранён. Спросите, что сохранила операция: вход, выход или ничего.
 # * Шаг оптимизатора меняет веса на месте: сначала все обратные проходы, которым они нужны, потом шаги.
