@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import os
@@ -19,6 +20,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
@@ -306,10 +308,10 @@ def relu_keeps_nothing() -> dict[str, object]:
         ),
         Text(
             "`pack` runs once per save while the operation runs, in the thread that entered the `with`; of two pairs "
-            "only the inner one is called. `unpack` runs when a saved tensor is needed.",
+            "only the inner one is called. `unpack` runs each time a saved tensor is needed.",
             "`pack` вызывается один раз на каждое сохранение, во время самой операции и в том потоке выполнения, "
-            "который вошёл в `with`; из двух пар вызывается только внутренняя. `unpack` вызывается, когда сохранённый "
-            "тензор понадобился.",
+            "который вошёл в `with`; из двух пар вызывается только внутренняя. `unpack` вызывается каждый раз, когда "
+            "сохранённый тензор нужен.",
         ),
         Text(
             "`x * x` saves both factors, `x @ W` saves `x` and `W`. What `unpack` gives back is used as it is: for "
@@ -398,7 +400,7 @@ def unpacks_once() -> dict[str, object]:
     en="It looks as if what `pack` changed was expected to make no difference, or to be undone. Backward takes what "
     "`unpack` returns and does not check it.",
     ru="Похоже, вы считаете, что изменения в `pack` ни на что не влияют или отменяются. На самом деле обратный проход "
-    "берёт то, что вернул `unpack`, и не проверяет.",
+    "берёт то, что вернул `unpack`, без всякой проверки.",
 )
 def contents_are_checked() -> dict[str, object]:
     return {"gradient of x ** 2 at 3 with pack = 4 * t": 6.0}
@@ -460,8 +462,8 @@ def forward_uses_the_packed() -> dict[str, object]:
         aspect(
             "left",
             1,
-            en="When the result is dropped without a backward pass, no bytes stay in memory.",
-            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся.",
+            en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
             after=("result", "bytes"),
         ),
     ],
@@ -473,13 +475,13 @@ def forward_uses_the_packed() -> dict[str, object]:
         Text(
             "`pack` may return a tuple: the half tensor and the dtype. `t.half()` of a float16 tensor is that tensor "
             "itself; what is kept as it is has to be detached.",
-            "`pack` может вернуть кортеж: тензор float16 и тип данных. `t.half()` для тензора float16 — это он сам; "
+            "`pack` может вернуть кортеж: тензор float16 и тип данных. `t.half()` для тензора float16 возвращает его же; "
             "то, что хранится как есть, нужно отсоединить.",
         ),
         Text(
-            "`def pack(t): ... return t.detach()...half(), t.dtype` for two dtypes, `t.detach(), t.dtype` for the rest; "
+            "`def pack(t): ... return t.detach().half(), t.dtype` for two dtypes, `t.detach(), t.dtype` for the rest; "
             "`def unpack(packed): half, dtype = packed ...`; then `with saved_tensors_hooks(pack, unpack): return f(x)`.",
-            "`def pack(t): ... return t.detach()...half(), t.dtype` для двух типов, `t.detach(), t.dtype` для остальных; "
+            "`def pack(t): ... return t.detach().half(), t.dtype` для двух типов, `t.detach(), t.dtype` для остальных; "
             "`def unpack(packed): half, dtype = packed ...`; затем `with saved_tensors_hooks(pack, unpack): return f(x)`.",
         ),
     ],
@@ -527,11 +529,13 @@ def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int
 @save_in_half.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     index = 2049 + 2 * torch.randint(0, 200, (40,), generator=rng)  # odd numbers that float16 does not have
-    gathered = Using("x[index].sin()", lambda x: x[index].sin(), index)
+    gathered = Using("x[index].sin().double().sin()", lambda x: x[index].sin().double().sin(), index)
     yield Case(f=gathered, x=uniform(rng, 2500).float().requires_grad_())
     chosen = Using("where(x > 1.5, x.exp(), x.sin())", lambda x: torch.where(x > 1.5, x.exp(), x.sin()))
     yield Case(f=chosen, x=leaf(rng, 7, 9))
     yield Case(f=Using("x.exp().sigmoid()", lambda x: x.exp().sigmoid()), x=uniform(rng, 50).half().requires_grad_())
+    large = Using("(x * 1e5).square()", lambda x: (x * 1e5).square())  # float16 has no such numbers, bfloat16 has
+    yield Case(f=large, x=uniform(rng, 30).bfloat16().requires_grad_())
 
 
 def _hooked(pack: Callable[[Tensor], object], unpack: Callable[[Any], Any]) -> Callable[[Function, Tensor], Tensor]:
@@ -679,7 +683,7 @@ def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
     en="It looks as if a tensor that is not made smaller is kept itself. When it is the operation's own result, it "
     "holds its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor, too.",
     ru="Похоже, что тензор, который не уменьшается, хранится сам. Если это результат той же операции, он держит граф, "
-    "а граф держит его, и память не освобождается. `t.half()` для float16 — тоже сам этот тензор.",
+    "а граф — его, и память не освобождается. `t.half()` для float16 — тоже сам этот тензор.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
@@ -729,14 +733,16 @@ def _tensor_or_file(packed: Any) -> Any:
         aspect(
             "files",
             1,
-            en="Each saved tensor of `threshold` entries or more is written to one file, no smaller tensor is.",
-            ru="Каждый сохранённый тензор из `threshold` и более элементов записан в один файл, меньшие не записаны.",
+            en="Each saved tensor of `threshold` entries or more is written to one file and not kept in memory; no "
+            "smaller tensor is written.",
+            ru="Каждый сохранённый тензор из `threshold` и более элементов записан в один файл и в памяти не остался; "
+            "меньшие не записаны.",
         ),
         aspect(
             "left",
             2,
-            en="When the result is dropped without a backward pass, no bytes stay in memory.",
-            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся.",
+            en="When the result is dropped without a backward pass, nothing stays in memory, and no file is left.",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся, файлов тоже не остаётся.",
         ),
     ],
     hints=[
@@ -746,8 +752,8 @@ def _tensor_or_file(packed: Any) -> Any:
             "не вызвал.",
         ),
         Text(
-            "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold?",
-            "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, что держит сам тензор?",
+            "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold by its `grad_fn`?",
+            "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что ссылается этот тензор через `grad_fn`?",
         ),
         Text(
             "`torch.save` has to get the argument of `pack_hook`; what stays in memory has to be a tensor with the "
@@ -761,10 +767,18 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     run = answer.fix_threshold
     with using_answer():
         found = gradient(run(case.f, case.x, case.threshold), case.x)
+    entries_of_saves, result = _saved_entries(case.f, case.x, [])
+    may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
     saves = CountedCalls(torch.save)
-    with using_answer(), mock.patch("torch.save", saves):
-        left = bytes_left(lambda: run(case.f, case.x, case.threshold), [case.x])
-    return {"gradient": found, "files": saves.times, "left": left}
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+        with using_answer(), mock.patch("torch.save", saves), live_bytes([case.x]) as live:
+            y = run(case.f, case.x, case.threshold)
+            too_many = max(0, live.now - may_stay)
+            del y
+            if live.now:
+                gc.collect(1)
+        left = {"bytes in memory": live.now, "files": _files(folder)[0]}
+    return {"gradient": found, "files": {"written": saves.times, "bytes still in memory": too_many}, "left": left}
 
 
 @fix_threshold.cases
@@ -773,8 +787,9 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     twice = Formula("(x.exp() * 2).sigmoid()", lambda x: (x.exp() * 2).sigmoid())
     yield Case(f=twice, x=leaf(rng, threshold // 2), threshold=threshold)
     yield Case(f=twice, x=leaf(rng, threshold), threshold=threshold)
-    mixed = Formula("x.sin().sum(0).exp()", lambda x: x.sin().sum(0).exp())
-    yield Case(f=mixed, x=leaf(rng, threshold, 5).detach().float().requires_grad_(), threshold=threshold)
+    mixed = Formula("x.sin().sum(1).exp()", lambda x: x.sin().sum(1).exp())
+    x = uniform(rng, 3, threshold // 2).float().requires_grad_()  # many entries, and no dimension as long as the limit
+    yield Case(f=mixed, x=x, threshold=threshold)
 
 
 def _threshold(
@@ -782,12 +797,13 @@ def _threshold(
     write: Callable[[Tensor], object] = _write,
     unpack: Callable[[Any], Any] = _tensor_or_file,
     is_small: Callable[[int, int], bool] = int.__lt__,
+    size: Callable[[Tensor], int] = Tensor.numel,
 ) -> Callable[[Function, Tensor, int], Tensor]:
     """The published function with its parts exchanged."""
 
     def run(f: Function, x: Tensor, threshold: int) -> Tensor:
         def pack(t: Tensor) -> object:
-            return keep(t) if is_small(t.numel(), threshold) else write(t)
+            return keep(t) if is_small(size(t), threshold) else write(t)
 
         with saved_tensors_hooks(pack, unpack):
             return f(x)
@@ -807,7 +823,7 @@ def _undefined(t: Tensor) -> object:
     en="It looks as if the name in `torch.save` was mended and `return x` was left. For an operation that saves its "
     "result the graph then holds a tensor that holds the graph, and no garbage collector sees that.",
     ru="Похоже, что имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф "
-    "держит тензор, который держит граф, и сборщик мусора этого не видит.",
+    "держит тензор, а тензор держит граф, и сборщик мусора этого не видит.",
 )
 def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(_itself)(f, x, threshold)
@@ -903,7 +919,7 @@ def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if no tensor goes to a file any more. Those with `threshold` entries or more do.",
-    ru="Похоже, что в файл больше ничего не пишется. Тензоры из `threshold` и более элементов должны туда уходить.",
+    ru="Похоже, что в файлы ничего не записывается. Тензоры из `threshold` и более элементов должны туда уходить.",
 )
 def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
@@ -918,11 +934,58 @@ def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
+    en="It looks as if a big tensor is written and kept as well: then the file saves no memory.",
+    ru="Похоже, что большой тензор записывается в файл и при этом остаётся в памяти: тогда файл ничего не экономит.",
+)
+def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        return packed[1] if isinstance(packed, tuple) else packed
+
+    return _threshold(Tensor.detach, lambda t: (_write(t.detach()), t.detach().clone()), unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the files are written under a name of their own and nobody deletes them. The object with "
+    "`__del__` has to be kept instead of the name.",
+    ru="Похоже, что файлы записаны под отдельным именем и их никто не удаляет. Вместо имени нужно хранить объект, у "
+    "которого есть `__del__`.",
+)
+def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def write(t: Tensor) -> str:
+        name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
+        torch.save(t.detach(), name)
+        return name
+
+    def unpack(packed: Any) -> Any:
+        return torch.load(packed) if isinstance(packed, str) else packed
+
+    return _threshold(Tensor.detach, write, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
     en="It looks as if the comparison was turned round: the small tensors are written and the big ones stay.",
     ru="Похоже, что сравнение перевёрнуто: записываются маленькие тензоры, а большие остаются.",
 )
 def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the length was compared, `len(t)` or one dimension of the shape. That is not the number of "
+    "entries: 3 rows of 15 are 45.",
+    ru="Похоже, что с порогом сравнивается `len(t)` или одно из измерений. Это длина по измерению, а не число "
+    "элементов: в 3 строках по 15 их 45.",
+)
+def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, size=len)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if bytes are compared with the threshold. It is a number of entries, `t.numel()`.",
+    ru="Похоже, что с порогом сравнивается число байтов. Порог задан в элементах: `t.numel()`.",
+)
+def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, size=nbytes)(f, x, threshold)
 
 
 # ------------------------------------------------------------------------------------------------- core: files on disk
@@ -933,13 +996,13 @@ def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     kind="design",
     core=True,
     difficulty=3,
-    minutes=16,
+    minutes=20,
     aspects=[
         aspect(
             "in_files",
             0,
-            en="While the graph lives, what it saved lies in files in `folder`.",
-            ru="Пока граф жив, сохранённое лежит в файлах в папке `folder`.",
+            en="While the graph lives, everything that it saved, also a small tensor, lies in files in `folder`.",
+            ru="Пока граф жив, всё сохранённое, в том числе малые тензоры, лежит в файлах в папке `folder`.",
         ),
         aspect(
             "gradient",
@@ -972,8 +1035,10 @@ def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
         aspect(
             "files_left",
             1,
-            en="No file is left after a backward pass that frees the graph, and none when the result is dropped.",
-            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни когда результат отброшен.",
+            en="No file is left after a backward pass that frees the graph, and none when the result is dropped (number "
+            "of files).",
+            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни в случае, когда результат "
+            "отброшен (сколько файлов).",
         ),
     ],
     hints=[
@@ -1022,15 +1087,20 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             after_backward = _files(folder)[0]
             del y
         backward(None)
-    with tempfile.TemporaryDirectory() as folder, using_answer():
-        with live_bytes(known) as live:
-            y = run(folder)
-            used = live.now
-        del y
-        gc.collect(1)
-        dropped = _files(folder)[0]
+        _emptied(folder)
+        with using_answer():
+            with live_bytes(known) as live:
+                y = run(folder)
+                used = live.now
+                backward(y, retain_graph=True)
+                backward(None)
+                case.parameters[1].grad = None
+                used = max(used, live.now)  # what is read from a file is not kept either
+            del y
+            gc.collect(1)
+            dropped = _files(folder)[0]
     return {
-        "in_files": written >= 0.8 * sum(saved),
+        "in_files": written >= 0.8 * sum(saved) and files >= len(saved),
         "gradient": gradients,
         "again": again,
         "written": AtMost(sum(saved) + 4096 * len(saved), written),
@@ -1062,21 +1132,46 @@ def _saved_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> tupl
     return [nbytes(t) for t in saves.values()], nbytes(y)
 
 
+@functools.cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for whoever reproduces a case: there is one in a process, for making many takes long."""
+    return tempfile.TemporaryDirectory()
+
+
+def _emptied(folder: str) -> str:
+    """The folder without the files that an answer left in it."""
+    for path in Path(folder).rglob("*"):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+    return folder
+
+
 @save_on_disk.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     for dtype, rows, start in ((torch.float64, 4, 200), (torch.float32, 6, 0)):
         table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
         layer = torch.nn.Linear(40, 200, dtype=dtype)
+        first = start // 200  # rows of the weight from here on: a view that does not begin where its storage does
         layer.load_state_dict({"weight": signed(rng, 200, 1) * signed(rng, 40) / 40, "bias": signed(rng, 200)})
 
-        def f(x: Tensor, layer: torch.nn.Module = layer, some: Tensor = table[start : start + rows]) -> Tensor:
-            result: Tensor = layer((some * x).sin()).tanh()
-            return result
+        def f(
+            x: Tensor, layer: torch.nn.Linear = layer, some: Tensor = table[start : start + rows], first: int = first
+        ) -> Tensor:
+            hidden = (some * x).sin()
+            return (
+                (linear(hidden, layer.weight[first:], layer.bias[first:]) if first else layer(hidden))
+                .tanh()
+                .sum(1)
+                .exp()
+            )
 
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
-        text = f"layer((table[{start}:{start + rows}] * x).sin()).tanh()"
+        hidden = f"(table[{start}:{start + rows}] * x).sin()"
+        text = (
+            f"linear({hidden}, W[1:], b[1:]).tanh().sum(1).exp()" if first else f"layer({hidden}).tanh().sum(1).exp()"
+        )
         parameters = list(layer.parameters())
-        yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=tempfile.gettempdir())
+        yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=_emptied(_own_folder().name))
 
 
 def _on_disk(
@@ -1189,6 +1284,22 @@ def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 
 
 @save_on_disk.mistake(
+    en="It looks as if addresses of first entries are compared. A view need not begin where its storage does: compare "
+    "`untyped_storage().data_ptr()`.",
+    ru="Похоже, что сравниваются адреса первых элементов. Представление может начинаться не с начала хранилища: "
+    "сравнивайте `untyped_storage().data_ptr()`.",
+)
+def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    firsts = {p.data_ptr() for p in parameters}
+
+    def pack(t: Tensor) -> object:
+        return t.detach() if t.data_ptr() in firsts else _write(_entries(t), folder)
+
+    with saved_tensors_hooks(pack, _tensor_or_file):
+        return f(x)
+
+
+@save_on_disk.mistake(
     en="It looks as if both are wrong: a slice is saved with its whole storage, and the weight is written as well.",
     ru="Похоже, что неверно и то и другое: срез сохраняется вместе со всем хранилищем, и вес тоже записывается.",
 )
@@ -1198,8 +1309,9 @@ def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tenso
 
 
 @save_on_disk.mistake(
-    en="It looks as if the object that is kept holds the tensor beside the file. Then nothing leaves the memory.",
-    ru="Похоже, что хранимый объект держит кроме файла и сам тензор. Тогда из памяти ничего не уходит.",
+    en="It looks as if the object that `pack` returned holds the tensor beside the file. Then nothing leaves the memory.",
+    ru="Похоже, что объект, который вернул `pack`, держит не только файл, но и сам тензор. Тогда из памяти ничего не "
+    "уходит.",
 )
 def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> _TempFile:
@@ -1235,9 +1347,6 @@ def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 
 # ------------------------------------------------------------------------------------------------ core: checkpointing
 
-_SHAPE = (20, 50)
-_ACTIVATION = 20 * 50 * 8
-
 
 class _CountedTanh(torch.nn.Module):
     """A layer that saves one tensor, its result, and counts its calls."""
@@ -1251,18 +1360,16 @@ class _CountedTanh(torch.nn.Module):
         return x.tanh()
 
 
-def _memory_of(run: Callable[[list[torch.nn.Module], Tensor], object], count: int) -> tuple[AtMost, int, int]:
-    """On `count` layers: the budget for the peak, the activations kept after the forward pass, and calls of a layer."""
-    layers = [_CountedTanh() for _ in range(count)]
-    x = torch.linspace(-1, 1, math.prod(_SHAPE), dtype=torch.float64).reshape(_SHAPE).requires_grad_()
-    with live_bytes([x]) as live:
-        y = run(list(layers), x)
+def _memory_of(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> tuple[AtMost, int, int]:
+    """The budget for the peak, the activations kept after the forward pass, and calls of a layer."""
+    with live_bytes([case.x]) as live:
+        y = run(list(case.layers), case.x)
         kept = live.now
         if isinstance(y, Tensor) and y.requires_grad:
             torchs_error(y.sum().backward)
         del y
-    limit = round((2 * math.sqrt(count) + 3.5) * _ACTIVATION)
-    return AtMost(limit, live.peak), round(kept / _ACTIVATION), max(layer.calls for layer in layers)
+    limit = round((2 * math.sqrt(len(case.layers)) + 3.5) * nbytes(case.x))
+    return AtMost(limit, live.peak), round(kept / nbytes(case.x)), max(layer.calls for layer in case.layers)
 
 
 def _gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
@@ -1288,15 +1395,12 @@ def _layers(rng: torch.Generator, count: int, width: int, dtype: torch.dtype) ->
 
 
 def _layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Case]:
-    """Small networks for the gradients; `depth` is the number of layers that the memory is measured on."""
-    small = ((7, 3, torch.float64, True), (4, 5, torch.float32, False))
-    for depth, (count, width, dtype, tracked) in zip(depths, small):
-        yield Case(
-            layers=_layers(rng, count, width, dtype),
-            x=uniform(rng, 6, width).to(dtype).requires_grad_(tracked),
-            v=signed(rng, 6, width).to(dtype),
-            depth=depth,
-        )
+    """Small networks with a `v`, for the gradients; deep ones without it, on which calls and memory are counted."""
+    for count, width, dtype, tracked in ((7, 3, torch.float64, True), (4, 5, torch.float32, False)):
+        x = uniform(rng, 6, width).to(dtype).requires_grad_(tracked)
+        yield Case(layers=_layers(rng, count, width, dtype), x=x, v=signed(rng, 6, width).to(dtype))
+    for depth in depths:
+        yield Case(layers=[_CountedTanh() for _ in range(depth)], x=leaf(rng, 20, 50), v=None)
 
 
 @exercise(
@@ -1316,15 +1420,15 @@ def _layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Ca
         aspect(
             "calls",
             1,
-            en="Each of 16 or 80 layers is called at most twice (calls of the busiest layer).",
-            ru="Каждый из 16 или 80 слоёв вызван самое большее дважды (вызовы самого занятого слоя).",
+            en="Each of 16 or 63 layers is called at most twice (the most calls of one layer).",
+            ru="Каждый из 16 или 63 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
         ),
         aspect(
             "peak",
             2,
-            en="The peak is at most 11.5 times the size of `x` with 16 layers, 21.4 times with 80 layers (bytes; "
+            en="The peak is at most 11.5 times the size of `x` with 16 layers, 19.4 times with 63 layers (bytes; "
             "`x` has 8000).",
-            ru="Пик не больше 11.5 размеров `x` при 16 слоях и 21.4 размера при 80 слоях (байты; в `x` их 8000).",
+            ru="Пик не больше 11,5 размера `x` при 16 слоях и 19,4 размера при 63 слоях (байты; в `x` их 8000).",
         ),
     ],
     hints=[
@@ -1341,9 +1445,9 @@ def _layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Ca
             "сегмент может быть короче.",
         ),
         Text(
-            "`size = math.isqrt(len(layers))`; `for start in range(0, len(layers), size):` "
+            "`size = round(len(layers) ** 0.5)`; `for start in range(0, len(layers), size):` "
             "`x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)`.",
-            "`size = math.isqrt(len(layers))`; `for start in range(0, len(layers), size):` "
+            "`size = round(len(layers) ** 0.5)`; `for start in range(0, len(layers), size):` "
             "`x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)`.",
         ),
     ],
@@ -1351,18 +1455,13 @@ def _layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Ca
 def checkpointed(answer: Any, case: Case) -> dict[str, object]:
     run = answer.checkpointed
     with using_answer():
-        gradients = _gradients(run, case)
-        peak, kept, calls = _memory_of(run, case.depth)
-    return {
-        "gradients": gradients,
-        "calls": AtMost(2, calls),
-        "peak": peak,
-        "kept": kept,
-        "called": calls,
-    }
+        if case.v is not None:
+            return {"gradients": _gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
+        peak, kept, calls = _memory_of(run, case)
+    return {"gradients": None, "calls": AtMost(2, calls), "peak": peak, "kept": kept, "called": calls}
 
 
-checkpointed.cases(lambda rng: _layered_cases(rng, (16, 80)))
+checkpointed.cases(lambda rng: _layered_cases(rng, (16, 63)))
 
 Layers = list[torch.nn.Module]
 
@@ -1412,19 +1511,29 @@ def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="It looks as if the number of segments is fixed at 4. It fits 16 layers; for 80 layers it has to grow.",
-    ru="Похоже, что число сегментов всегда равно 4. Для 16 слоёв это подходит, для 80 их должно быть больше.",
+    en="It looks as if the number of segments is fixed at 4. It fits 16 layers; for 63 layers it has to grow.",
+    ru="Похоже, что число сегментов всегда равно 4. Для 16 слоёв это подходит, для 63 их должно быть больше.",
 )
 def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, -(-len(layers) // 4))
 
 
 @checkpointed.mistake(
-    en="It looks as if a segment always has 4 layers. It fits 16 layers; with 80 there are 20 borders to keep.",
-    ru="Похоже, что в сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 80 нужно хранить 20 границ.",
+    en="It looks as if a segment always has 4 layers. It fits 16 layers; with 63 there are 16 inputs of segments to keep.",
+    ru="Похоже, что в сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 63 нужно хранить входы 16 сегментов.",
 )
 def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, 4)
+
+
+@checkpointed.mistake(
+    en="It looks as if the last segment is much longer than the others: `checkpoint_sequential` gives it all that "
+    "remains. Take fewer segments, or cut the layers yourself.",
+    ru="Похоже, что последний сегмент намного длиннее остальных: `checkpoint_sequential` отдаёт ему весь остаток. "
+    "Возьмите меньше сегментов или нарежьте слои сами.",
+)
+def leaves_a_long_rest(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_sequential(layers, round(len(layers) ** 0.5), x, use_reentrant=False)  # type: ignore[no-any-return]
 
 
 @checkpointed.mistake(
@@ -1551,13 +1660,13 @@ def gives_nothing_back(layers: Layers, x: Tensor) -> None:
     hints=[
         Text(
             "A `pack` hook sees every save. What makes two of them the same memory?",
-            "Хук `pack` видит каждое сохранение. По чему видно, что у двух из них общая память?",
+            "Хук `pack` видит каждое сохранение. Как узнать, что у двух сохранённых тензоров общая память?",
         ),
         Text(
             "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
             "storage once.",
-            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. Словарь из первого во второе считает каждое "
-            "хранилище один раз.",
+            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. Словарь с адресом в качестве ключа и размером в "
+            "качестве значения учтёт каждое хранилище один раз.",
         ),
         Text(
             "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return t.detach()`. "
@@ -1573,18 +1682,26 @@ def count_saved(answer: Any, case: Case) -> dict[str, object]:
         return {"bytes": number(found)}
 
 
+def _exp_and_sin(x: Tensor) -> Tensor:
+    for _ in range(8):
+        x = x.exp().sin()
+    return x
+
+
 @count_saved.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     rows = int(torch.randint(3, 9, (), generator=rng))
-    layer = torch.nn.Linear(7, 5, dtype=torch.float64)
+    W, b = leaf(rng, 5, 7), leaf(rng, 5)
+    slices = Formula("x[:1].sin() + x[1:3].cos()", lambda x: x[:1].sin() + x[1:3].cos())
     yield Case(f=Formula("x * x", lambda x: x * x), x=leaf(rng, rows, 4), parameters=[])
-    yield Case(f=Formula("x[:1].sin()", lambda x: x[:1].sin()), x=leaf(rng, rows, 6), parameters=[])
+    yield Case(f=slices, x=leaf(rng, rows, 6), parameters=[])
     yield Case(f=Formula("x.expand(50, -1).cos()", lambda x: x.expand(50, -1).cos()), x=leaf(rng, rows), parameters=[])
     yield Case(
-        f=Formula("layer(x.exp()).relu()", lambda x: layer(x.exp()).relu()),
+        f=Formula("linear(x.exp(), W[2:], b[2:]).relu()", lambda x: linear(x.exp(), W[2:], b[2:]).relu()),
         x=leaf(rng, rows, 7),
-        parameters=list(layer.parameters()),
+        parameters=[W, b],
     )
+    yield Case(f=Formula("8 × x.exp().sin()", _exp_and_sin), x=leaf(rng, rows, 100), parameters=[])
     yield Case(
         f=Formula("where(x > 1, x, 0.0)", lambda x: torch.where(x > 1, x, 0.0)),
         x=uniform(rng, rows, 3).float().requires_grad_(),
@@ -1636,9 +1753,9 @@ def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]
 
 @count_saved.mistake(
     en="It looks as if a view was counted by its own entries. It keeps the storage it lies in: a slice more than it "
-    "shows, an expanded tensor less.",
-    ru="Похоже, что представление посчитано по его собственным элементам. Оно держит хранилище, в котором лежит: срез — "
-    "больше, чем видно, расширенный тензор — меньше.",
+    "shows, the result of `expand` less.",
+    ru="Похоже, что представление посчитано по его собственным элементам. Оно держит хранилище, в котором лежит: срез "
+    "держит больше, чем в нём видно, а результат `expand` — меньше.",
 )
 def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counter(lambda t: (_address(t), nbytes(t)))(f, x, parameters)
@@ -1650,6 +1767,31 @@ def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tenso
 )
 def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if the addresses of first entries tell the saves apart: two slices of one tensor begin at two of "
+    "them, and are one storage. Take the address of the storage.",
+    ru="Похоже, что сохранения различаются по адресу первого элемента: два среза одного тензора начинаются в разных "
+    "местах, а хранилище у них одно. Берите адрес хранилища.",
+)
+def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+
+@count_saved.mistake(*count_saved.mistakes["tells_by_first_entries"].says)
+def tells_all_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    firsts = {p.data_ptr() for p in parameters}
+    kept: dict[int, int] = {}
+
+    def pack(t: Tensor) -> Tensor:
+        kept[t.data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = f(x)
+    del y
+    return sum(size for address, size in kept.items() if address not in firsts)
 
 
 @count_saved.mistake(
@@ -1725,8 +1867,8 @@ def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
         aspect(
             "left",
             1,
-            en="When the result is dropped without a backward pass, no bytes stay in memory.",
-            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся.",
+            en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
         ),
     ],
     hints=[
@@ -1743,8 +1885,8 @@ def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
         Text(
             "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
             "tensor's version then, and raises a `RuntimeError` when they differ.",
-            "`pack` возвращает пару: отсоединённый тензор и его версию сейчас. `unpack` сравнивает это число с версией "
-            "тензора в этот момент и вызывает `RuntimeError`, если они различаются.",
+            "`pack` возвращает пару: отсоединённый тензор и его версию на момент сохранения. `unpack` сравнивает это "
+            "число с версией тензора в момент обращения и вызывает `RuntimeError`, если они различаются.",
         ),
     ],
 )
@@ -1758,13 +1900,14 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         after: object
         try:
             with torch.no_grad():
-                (x if case.edits == "x" else y).mul_(0.75)
+                edited = x if case.edits == "x" else y
+                edited.copy_(edited.flip(0))  # the same numbers in another order: no sum of theirs shows it
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
             after = type(error).__name__
         case.leaf.grad = None
-        del x, y
+        del x, y, edited
     h = case.leaf.detach().clone().requires_grad_()
     with using_answer(), live_bytes([h]) as live:
         y = run(case.f, h)
@@ -1783,9 +1926,10 @@ def _edited_before(leaf: Tensor) -> Tensor:
 
 @notice_edits.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=leaf(rng, 5, 3), edits="x")
-    yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 7), edits="f(x)")
-    small = uniform(rng, 4, 2).float().requires_grad_()
+    steps = (uniform(rng, 5, 3) * 64).round() / 64  # their sums are exact in any order
+    yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=steps.requires_grad_(), edits="x")
+    yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)")
+    small = uniform(rng, 2, 1).float().requires_grad_()
     yield Case(f=Formula("x.sin()", lambda x: x.sin()), leaf=small, edits="x")
 
 
@@ -1797,9 +1941,10 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
 
 @notice_edits.mistake(
     en="It looks as if the change is still not noticed: backward computes with the new numbers. Hooks switch autograd's "
-    "own check off, so `unpack` has to do it.",
+    "own check off, so `unpack` has to do it, by the version: a sum of the numbers does not show every change.",
     ru="Похоже, что изменение по-прежнему не замечено: обратный проход считает с новыми числами. Хуки отключают "
-    "собственную проверку autograd, поэтому проверять должен `unpack`.",
+    "собственную проверку autograd, поэтому проверять должен `unpack`, причём версию: сумма чисел "
+    "меняется не всегда.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach(), lambda t: t)(f, x)
@@ -1875,6 +2020,18 @@ def always_raises(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
 
 
+@notice_edits.mistake(
+    en="It looks as if `t.data` is kept: it has a version counter of its own. That of `t.detach()` is shared with the "
+    "tensor.",
+    ru="Похоже, что хранится `t.data`: у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
+)
+def watches_data(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        return _raise_if(packed[0]._version != packed[1], packed[0])
+
+    return _hooked(lambda t: (t.data, t._version), unpack)(f, x)
+
+
 # ----------------------------------------------------------------------------------- extra: nothing saved, same peak
 
 
@@ -1882,7 +2039,7 @@ def always_raises(f: Function, x: Tensor) -> Tensor:
     title=Text("Nothing saved, the same peak", "Ничего не сохранено, а пик тот же"),
     kind="write the counter-example",
     difficulty=1,
-    minutes=6,
+    minutes=3,
     rtol=1e-5,
     aspects=[
         aspect(
@@ -1922,12 +2079,14 @@ def always_raises(f: Function, x: Tensor) -> Tensor:
 def hide_saved(answer: Any, case: Case) -> dict[str, object]:
     run = answer.hide_saved
     with using_answer():
-        gradients = _gradients(run, case)
-        peak, kept, calls = _memory_of(run, case.depth)
+        if case.v is not None:
+            return {"gradients": _gradients(run, case), "kept": AtMost(0, 0), "peak": True}
+        peak, kept, calls = _memory_of(run, case)
+    size = nbytes(case.x)
     return {
-        "gradients": gradients,
-        "kept": AtMost(_ACTIVATION, kept * _ACTIVATION),
-        "peak": peak.used >= case.depth * _ACTIVATION,
+        "gradients": None,
+        "kept": AtMost(size, kept * size),
+        "peak": peak.used >= len(case.layers) * size,
         "activations": kept,
         "calls": calls,
     }
@@ -1937,8 +2096,10 @@ hide_saved.cases(lambda rng: _layered_cases(rng, (16, 12)))
 
 
 @hide_saved.mistake(
-    en="It looks as if the layers run as they are: each of them keeps its result.",
-    ru="Похоже, что слои выполняются как есть: каждый хранит свой результат.",
+    en="It looks as if the layers run as they are: each of them keeps its result. (`checkpoint_sequential` puts no "
+    "checkpoint at its last segment, nor at the only one.)",
+    ru="Похоже, что слои выполняются как есть: каждый хранит свой результат. (`checkpoint_sequential` не ставит "
+    "контрольную точку на последнем сегменте, даже если он единственный.)",
 )
 def hides_nothing(layers: Layers, x: Tensor) -> Tensor:
     return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]

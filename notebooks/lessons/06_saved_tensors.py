@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=16
 # # Saved tensors
 #
 # A network of 16 layers runs forward, and memory fills up. The weights did not grow, and the intermediate results were never given a name. Who holds them, and can they be held somewhere else?
@@ -8,10 +8,10 @@
 # * say what an operation keeps, in bytes, before you run it;
 # * write a pair of hooks that saves tensors in half precision, or in files that go away by themselves;
 # * find the leak in a published pair of hooks;
-# * place checkpoints so that the peak falls, and not only the number that is easy to measure.
+# * place checkpoints so that the peak of memory falls, and not only the number that is easy to measure.
 #
 # You need lesson 02 (graph, nodes, `retain_graph`) and lesson 05 (views, changes in place).
-# %% [markdown] tags=["ru"] of="14f7c115"
+# %% [markdown] tags=["ru"] of="322fb66f"
 # # Сохранённые тензоры
 #
 # Сеть из 16 слоёв выполняет прямой проход, и память заполняется. Веса не выросли, а промежуточным результатам никто не давал имён. Кто их держит и нельзя ли держать их в другом месте?
@@ -21,7 +21,7 @@
 # * сказать, сколько байтов хранит операция, ещё до запуска;
 # * написать пару хуков, которая хранит тензоры в половинной точности или в файлах, исчезающих сами собой;
 # * найти утечку в опубликованной паре хуков;
-# * расставить контрольные точки так, чтобы снизился пик, а не только то число, которое легко измерить.
+# * расставить контрольные точки так, чтобы снизился пиковый расход памяти (далее — пик), а не только то число, которое легко измерить.
 #
 # Понадобятся урок 02 (граф, узлы, `retain_graph`) и урок 05 (представления, изменения на месте).
 # %% tags=["en"]
@@ -66,9 +66,9 @@ assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 
 
 # %% [markdown] tags=["en"]
-# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node, and neither would ever be freed. It keeps the numbers without the history, and builds a new tensor at each access. To learn whether two tensors are the same memory, compare `data_ptr()`, never identity.
-# %% [markdown] tags=["ru"] of="73bf02cf"
-# В конспектах по autograd печатают первое сравнение `is` и выдают его за правило. Второе показывает, что это не правило: узел не может держать собственный выход, ведь выход держит узел, и ни один из них никогда не освободился бы. Узел хранит числа без истории и при каждом обращении строит новый тензор. Чтобы узнать, общая ли у двух тензоров память, сравнивайте `data_ptr()`, а не сами объекты.
+# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors are the same memory, compare `data_ptr()`, never identity.
+# %% [markdown] tags=["ru"] of="8113bcc2"
+# В конспектах по autograd печатают первое сравнение `is` и выдают его за правило. Второе показывает, что это не правило: узел не может держать собственный выход, ведь выход сам держит свой узел через `grad_fn`, и ни один из них никогда не освободился бы. Поэтому от собственного выхода узел хранит только числа, без истории, и при каждом обращении строит новый тензор. Чтобы узнать, общая ли у двух тензоров память, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
 # ## Bytes, before you run it
 #
@@ -108,12 +108,12 @@ def bytes_kept():
 # ### Exercise `predict_saved`: what an operation keeps
 # *predict · ●○○ · 8 minutes · 1 point*
 #
-# Put the number of bytes that `bytes_kept()` returns in place of each `...`. Arithmetic such as `64 * 256 * 4` is fine. A tensor counts also when it would be alive anyway, such as `x` or `W`.
-# %% [markdown] tags=["ru"] of="3ba52c5d"
+# Put the number of bytes that `bytes_kept()` returns in place of each `...`. Arithmetic such as `64 * 256 * 4` is fine. A tensor counts also when it would be alive anyway, such as `x` or `W`; a plain number such as the 2 in `x * 2` does not count.
+# %% [markdown] tags=["ru"] of="a73a366c"
 # ### Упражнение `predict_saved`: что хранит операция
 # *предсказать · ●○○ · 8 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно писать и выражение вроде `64 * 256 * 4`. Тензор считается и тогда, когда он был бы жив и без графа, как `x` или `W`.
+# Вместо каждого `...` поставьте число байтов, которое вернёт `bytes_kept()`. Можно писать и выражение вроде `64 * 256 * 4`. Тензор считается и тогда, когда он был бы жив и без графа, как `x` или `W`; обычное число, как 2 в `x * 2`, не считается.
 # %% answer="predict_saved"
 predict_saved = {
     "x.relu()": 65536,
@@ -163,7 +163,7 @@ bytes_kept()
 # %% [markdown] tags=["ru"] of="ee27d091"
 # К трём строкам стоит вернуться.
 #
-# * `sin` ничего не стоит, если `x` и так кто-то держит; `relu` ничего не стоит, если кто-то держит его результат. В цепочке `x.sin().sin()` каждый результат — это следующий вход, так что в любом случае выходит по тензору на операцию.
+# * `sin` ничего не стоит, если `x` и так кто-то держит; `relu` ничего не стоит, если кто-то держит его результат. В цепочке `x.sin().sin()` каждый результат — вход следующей операции, так что в любом случае выходит по тензору на операцию.
 # * `x[:2].sin()` держит в памяти все 64 строки. Десять чисел, вырезанных из миллиона, держат четыре мегабайта.
 # * Выражение `x * x.sigmoid()`, написанное вручную, хранит два тензора. `torch.nn.functional.silu(x)`, та же функция, хранит один.
 # %% tags=["fact"]
@@ -188,7 +188,7 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
 # %% [markdown] tags=["ru"] of="89769e30"
 # ## Пара хуков
 #
-# `saved_tensors_hooks(pack, unpack)` — это менеджер контекста. Внутри `with` каждая операция, сохраняя тензор, вызывает `pack(t)` (упаковку) и хранит то, что вернулось: тензор, кортеж, имя файла. Когда тензор нужен обратному проходу, вызывается `unpack` (распаковка), и дальше берётся её результат. Ячейка печатает, когда вызывается каждый из них.
+# `saved_tensors_hooks(pack, unpack)` — это контекстный менеджер. Внутри `with` каждая операция, сохраняя тензор, вызывает `pack(t)` (упаковку) и хранит то, что вернулось: тензор, кортеж, имя файла. Когда тензор нужен обратному проходу, вызывается `unpack` (распаковка), и дальше берётся её результат. Ячейка печатает, когда вызывается каждый из двух хуков.
 # %%
 def pack(t):
     print("pack  ", t.tolist())
@@ -311,11 +311,11 @@ assert predict_hooks == hooks_at_work()
 # %%
 hooks_at_work()
 # %% [markdown] tags=["en"]
-# The published notebook shows "what not to do": a `DataParallel` model inside the `with`, whose hooks are said not to arrive. Its model returns `x` unchanged, so nothing is saved in any case, and its `input` is Python's own function of that name. The rule behind it is the line with the thread: the stack of hooks belongs to one thread. On a machine without a GPU `DataParallel` calls the model in the same thread, and the hooks do see it.
+# The published notebook shows "what not to do": a `DataParallel` model inside the `with`, whose hooks are said not to arrive. Its model returns `x` unchanged, so nothing is saved in any case, and the `input` that it is called with is never defined: the name means Python's own function. The rule behind it is the line with the thread: the stack of hooks belongs to one thread. On a machine without a GPU `DataParallel` calls the model in the same thread, and the hooks do see it.
 #
 # And the hooks are trusted. A wrong content is used without a word, as the factor 4 shows.
-# %% [markdown] tags=["ru"] of="22959dd7"
-# В опубликованной тетради есть пример того, «как делать не надо»: модель в `DataParallel` внутри `with`, до которой хуки якобы не доходят. Её модель возвращает `x` без изменений, так что сохранять там в любом случае нечего, а `input` в ней — встроенная функция Python. Само правило видно в строке про поток: стек хуков у каждого потока выполнения свой. На машине без GPU `DataParallel` вызывает модель в том же потоке, и хуки её видят.
+# %% [markdown] tags=["ru"] of="f0ad5942"
+# В опубликованной тетради есть пример того, «как делать не надо»: модель в `DataParallel` внутри `with`, до которой хуки якобы не доходят. Её модель возвращает `x` без изменений, так что сохранять там в любом случае нечего, а имя `input`, с которым её вызывают, нигде не определено: это встроенная функция Python. Само правило видно в строке про поток: у каждого потока выполнения свой набор (стек) действующих хуков. На машине без GPU `DataParallel` вызывает модель в том же потоке, и хуки её видят.
 #
 # И ещё: хукам верят на слово. Неверное содержимое используется молча, как видно по множителю 4.
 # %% tags=["fact"]
@@ -325,9 +325,9 @@ with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
         torch.nn.DataParallel(torch.nn.Softplus())(torch.ones(3, requires_grad=True))
 assert len(packed) == (0 if torch.cuda.is_available() else 1)
 # %% [markdown] tags=["en"]
-# One saved tensor can have hooks of its own. A node shows it as `_raw_saved_self`, and `register_hooks` packs it at once. The name with `_saved_` then unpacks it, at every access.
-# %% [markdown] tags=["ru"] of="02967b86"
-# Хуки можно поставить и на один сохранённый тензор. Узел показывает его под именем `_raw_saved_self`, а `register_hooks` сразу его упаковывает. Имя с `_saved_` затем распаковывает, причём при каждом обращении.
+# One saved tensor can have hooks of its own. A node shows it as `_raw_saved_self`, and `register_hooks` packs it at once. Each access to `_saved_self` then unpacks it anew.
+# %% [markdown] tags=["ru"] of="9248dab5"
+# Хуки можно поставить и на один сохранённый тензор. Узел показывает его под именем `_raw_saved_self`, а `register_hooks` сразу его упаковывает. Обращение к `_saved_self` затем его распаковывает, каждый раз заново.
 # %%
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.pow(2)
@@ -343,15 +343,15 @@ assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.
 # %% [markdown] tags=["en"]
 # ## Half precision
 #
-# A float16 number takes two bytes. Its relative error is at most 1/2048, about 0.0005, and so small a change of what is saved changes a gradient little. The forward pass stays exact: only the copy in the graph is rounded.
+# A float16 number takes two bytes. The relative error of numbers from 6·10⁻⁵ to 65 504 is at most 1/2048, about 0.0005, and so small an error of the saved numbers changes a gradient little. The forward pass stays exact: only the copy in the graph is rounded.
 #
-# Two limits come with it. Whole numbers are exact only up to 2048, so an index that is saved for backward must not be packed like this. And float16 ends at 65 504: a larger number becomes infinite.
-# %% [markdown] tags=["ru"] of="9d0d72c1"
+# Three limits come with it. Whole numbers are exact only up to 2048, so an index that is saved for backward must not be packed like this. Numbers from 65 520 on become infinite. Numbers below 6·10⁻⁵ lose precision, and below 3·10⁻⁸ they become zero.
+# %% [markdown] tags=["ru"] of="b65e5929"
 # ## Половинная точность
 #
-# Число float16 занимает два байта. Его относительная погрешность не больше 1/2048, около 0.0005, и такое малое изменение сохранённого мало меняет градиент. Прямой проход остаётся точным: округляется только копия в графе.
+# Число float16 занимает два байта. Относительная погрешность чисел от 6·10⁻⁵ до 65 504 не больше 1/2048, около 0.0005, и такая малая погрешность сохранённых чисел мало меняет градиент. Прямой проход остаётся точным: округляется только копия в графе.
 #
-# Есть два ограничения. Целые числа точны лишь до 2048, поэтому индекс, сохранённый для обратного прохода, так упаковывать нельзя. И float16 кончается на 65 504: большее число становится бесконечностью.
+# Есть три ограничения. Целые числа точны лишь до 2048, поэтому индекс, сохранённый для обратного прохода, так упаковывать нельзя. Числа от 65 520 становятся бесконечностью. Числа меньше 6·10⁻⁵ теряют точность, а меньше 3·10⁻⁸ становятся нулём.
 # %%
 print("rounded: ", torch.tensor(1 / 3).half().float().item())
 print("an index:", torch.tensor(2051).half().long().item())
@@ -360,8 +360,12 @@ print("too big: ", torch.tensor(70000.0).half().item())
 assert torch.tensor(2051).half().long().item() == 2052
 assert all(torch.tensor(n).half().long().item() == n for n in (1, 777, 2047, 2048))
 assert torch.tensor(70000.0).half().item() == float("inf") and torch.finfo(torch.float16).max == 65504
-sample = torch.linspace(0.5, 4, 10_001, dtype=torch.float64)
+sample = torch.logspace(-4.21, 4.8163, 10_001, dtype=torch.float64)  # from 6.2e-5 to 65 500
 assert ((sample.half().double() - sample) / sample).abs().max() <= 1 / 2048
+assert torch.tensor([65519.0, 65520.0]).half().isinf().tolist() == [False, True]
+below = torch.tensor([2.9e-8, 3.1e-8, 2e-7], dtype=torch.float64)
+assert below.half().double().tolist()[0] == 0 != below.half().double().tolist()[1]
+assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 
 
 # %% [markdown] tags=["en"]
@@ -375,9 +379,9 @@ assert ((sample.half().double() - sample) / sample).abs().max() <= 1 / 2048
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# `f` — функция одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 хранится как float16, а обратному проходу отдаётся в своём типе данных. Все остальные сохранённые тензоры (индексы, маски, сами float16) хранятся как есть, без копии.
+# `f` — функция одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 хранится как float16, а обратному проходу отдаётся в исходном типе данных. Все остальные сохранённые тензоры (индексы, маски, сами float16) хранятся как есть, без копии.
 #
-# Сам результат `f(x)` сохраняет тип данных и точные числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф, поэтому храните `t.detach()`, а не `t`.
+# Тип данных и числа самого результата `f(x)` не меняются. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф, поэтому храните `t.detach()`, а не `t`.
 # %% answer="save_in_half"
 def save_in_half(f, x):
     """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
@@ -455,7 +459,7 @@ check("save_in_half")
 # %% [markdown] tags=["en"]
 # What does the rounding cost? Sixteen operations in a row, each with a saved tensor that was rounded: the gradient is off by about as much as one rounding, a few parts in ten thousand. (Before you have done the exercise, the cell says so.)
 # %% [markdown] tags=["ru"] of="e22ec92c"
-# Чего стоит округление? Шестнадцать операций подряд, и у каждой сохранённый тензор округлён: градиент отличается примерно на одно округление, на несколько десятитысячных. (Пока упражнение не сделано, ячейка сообщит об этом.)
+# Чего стоит округление? Шестнадцать операций подряд, и у каждой сохранённый тензор округлён: градиент отличается примерно на величину одного округления, то есть на несколько десятитысячных. (Пока упражнение не сделано, ячейка сообщит об этом.)
 # %%
 def long_chain(x):
     for _ in range(16):
@@ -475,36 +479,37 @@ assert 5e-5 < (rounded - exact).norm() / exact.norm() < 1e-3
 
 
 # %% [markdown] tags=["en"]
-# ## To a file, and what a threshold leaves behind
+# ## To a file, and the small ones in memory
 #
 # The memory of a GPU is small, that of the machine larger, a disk larger still. `torch.autograd.graph.save_on_cpu()` is a ready pair for the second; for the third you write your own. What `pack` returns lives as long as the graph needs it, so an object that deletes its file when it goes is all the bookkeeping there is.
-# %% [markdown] tags=["ru"] of="02a38a94"
-# ## В файл, и что остаётся после порога
+# %% [markdown] tags=["ru"] of="ad63b6d4"
+# ## В файл, а малые тензоры — в памяти
 #
-# Память GPU мала, память машины больше, диск ещё больше. Для второго есть готовая пара `torch.autograd.graph.save_on_cpu()`, для третьего её пишут самостоятельно. То, что вернул `pack`, живёт, пока оно нужно графу, поэтому достаточно объекта, который удаляет свой файл, когда исчезает сам.
+# Память GPU мала, память машины больше, диск ещё больше. В память CPU тензоры выгружает готовая пара `torch.autograd.graph.save_on_cpu()`; пару для диска пишут сами. То, что вернул `pack`, живёт, пока оно нужно графу, поэтому достаточно объекта, который удаляет свой файл, когда исчезает сам.
 # %%
 class SelfDeletingTempFile:
     def __init__(self):
         self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
 
     def __del__(self):
-        os.remove(self.name)
+        if os.path.exists(self.name):
+            os.remove(self.name)
 
 
 # %% [markdown] tags=["en"]
-# The class comes from a published pair of hooks. A file for ten numbers is wasteful (the frame around them takes more than a kilobyte), so the pair has a threshold. With five numbers it works, and it has been copied from page to page since.
+# The class comes from a published pair of hooks; only the test whether the file exists is new. A file for ten numbers is wasteful (the frame around them takes more than a kilobyte), so the pair has a threshold. In its example of five numbers it works, and so it is copied from page to page.
 #
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them. The gradient is the one without hooks. When the result is dropped without a backward pass, no bytes stay in memory.
-# %% [markdown] tags=["ru"] of="f367c2d2"
-# Этот класс — из опубликованной пары хуков. Заводить файл ради десяти чисел расточительно (одна обёртка занимает больше килобайта), поэтому у пары есть порог. С пятью числами эта пара работает, и с тех пор её переписывают со страницы на страницу.
+# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks. When the result is dropped without a backward pass, no bytes stay in memory.
+# %% [markdown] tags=["ru"] of="e9291058"
+# Этот класс — из опубликованной пары хуков; добавлена только проверка, что файл есть. Заводить файл ради десяти чисел расточительно (одна обёртка занимает больше килобайта), поэтому у пары есть порог. На примере из пяти чисел она работает, и так её и переписывают со страницы на страницу.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте функцию. Она возвращает `f(x)`; сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти, остальные записываются через `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу. Градиент такой же, как без хуков. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# Исправьте функцию. Она возвращает `f(x)`; сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти, остальные записываются через `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, а файлы удаляются вместе с графом. Градиент такой же, как без хуков. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
 # %% answer="fix_threshold"
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
@@ -630,9 +635,9 @@ with published(1000, torch.Tensor.detach):
 #
 # One more thing about hooks on every tensor. Without them `x`, `y.grad_fn._saved_self` and `y.grad_fn._saved_other` of `y = x * x` are one object. With them even a pair that does nothing makes new tensors, of the same storage.
 # %% [markdown] tags=["ru"] of="35b18507"
-# Тысяча чисел, `exp`, 50 раз, каждый результат выброшен: с `return x` все 200 000 байт остаются в памяти, и `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому никто и не заметил: больнее всего это при оценке модели без `no_grad()`. Правило: `pack` не должен возвращать сам `t`.
+# Применим `exp` к тысяче чисел 50 раз, каждый раз отбрасывая результат: с `return x` все 200 000 байт остаются в памяти, и `gc.collect()` ничего не находит. Обратный проход освободил бы их, поэтому никто и не заметил: сильнее всего это сказывается при оценке модели без `no_grad()`. Правило: `pack` не должен возвращать сам `t`.
 #
-# Ещё одно о хуках на каждом тензоре. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один объект. С ними даже пара, которая ничего не делает, создаёт новые тензоры с тем же хранилищем.
+# И ещё одно следствие хуков. Без них `x`, `y.grad_fn._saved_self` и `y.grad_fn._saved_other` для `y = x * x` — один объект. С ними даже пара, которая ничего не делает, создаёт новые тензоры с тем же хранилищем.
 # %% tags=["fact"]
 x = torch.rand(5, requires_grad=True)
 y = x * x
@@ -667,26 +672,26 @@ with tempfile.TemporaryDirectory() as folder:
 # `torch.save` writes the storage and says which part of it is meant. The published hooks do that with every slice. And they write every weight, at every call: to a hook, the weight of a layer is a saved tensor like any other, and it is in memory anyway.
 #
 # ### Exercise `save_on_disk`: saved tensors in files
-# *design · ●●● · 16 minutes · 5 points*
+# *design · ●●● · 20 minutes · 5 points*
 #
-# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor lies in a file of its own in `folder` (one that is saved twice may have one file), except parameters and their views: these stay in memory and are not written.
+# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except parameters and their views: these stay in memory and are not written.
 #
 # * Gradients are those without hooks, also in a second backward pass after `retain_graph=True`.
 # * A file is at most 4096 bytes larger than the entries of its tensor.
-# * While the graph lives, none of the tensors in files is in memory.
+# * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
 # * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
-# %% [markdown] tags=["ru"] of="a127e23c"
-# `torch.save` пишет хранилище и указывает, какая его часть имелась в виду. Опубликованные хуки поступают так с каждым срезом. И они записывают каждый вес при каждом вызове: для хука вес слоя — такой же сохранённый тензор, а он и без того в памяти.
+# %% [markdown] tags=["ru"] of="3c476859"
+# `torch.save` пишет хранилище и указывает, какую его часть занимает тензор. Опубликованные хуки поступают так с каждым срезом. И они записывают каждый вес при каждом вызове: для хука вес слоя — такой же сохранённый тензор, а он и без того в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
-# *спроектировать · ●●● · 16 минут · 5 баллов*
+# *спроектировать · ●●● · 20 минут · 5 баллов*
 #
-# `f` — функция одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока жив граф, каждый сохранённый тензор лежит в `folder` в своём файле (сохранённый дважды может иметь один файл), кроме параметров и их представлений: те остаются в памяти и не записываются.
+# `f` — функция одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока жив граф, каждый сохранённый тензор, даже самый маленький, лежит в `folder` в своём файле (тензору, сохранённому дважды, достаточно одного файла), кроме параметров и их представлений: те остаются в памяти и не записываются.
 #
 # * Градиенты такие же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`.
-# * Файл больше, чем элементы его тензора, самое большее на 4096 байт.
-# * Пока граф жив, ни одного тензора из файлов в памяти нет.
-# * Файлов не остаётся ни после обратного прохода, который освободил граф, ни когда результат отброшен без него.
+# * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
+# * Пока граф жив, ни одного тензора из файлов в памяти нет (кроме результата допускается 1024 байта), в том числе после обратного прохода с `retain_graph=True`.
+# * Файлов не остаётся ни после обратного прохода, который освободил граф, ни в случае, когда результат отброшен без обратного прохода.
 # %% answer="save_on_disk"
 def save_on_disk(f, x, parameters, folder):
     """`f(x)`, whose graph keeps its saved tensors in files in `folder`; parameters stay in memory."""
@@ -741,11 +746,11 @@ def save_on_disk(f, x, parameters, folder):
     class Handle:
         pass
 
-    weights = [p.data_ptr() for p in parameters]
+    weights = [p.untyped_storage().data_ptr() for p in parameters]
     count = iter(range(10**9))
 
     def pack(t):
-        if t.data_ptr() in weights:
+        if t.untyped_storage().data_ptr() in weights:
             return t.detach(), None
         handle, name = Handle(), os.path.join(folder, str(next(count)))
         with open(name, "wb") as stream:
@@ -792,15 +797,15 @@ check("save_on_disk")
 # %% [markdown] tags=["en"]
 # ## Not keeping it at all: checkpoints
 #
-# A checkpoint keeps the input of a segment of layers and nothing from inside. When backward arrives there, the segment runs forward once more, now with a graph. Memory is paid for with a second forward pass. `checkpoint(function, x, use_reentrant=False)` does it for any function; always pass the last argument, since the old variant behind `True` gives the weights no gradient when `x` requires none.
+# A checkpoint keeps the input of a segment of layers and nothing from inside. When backward arrives there, the segment runs forward once more, now with a graph. Memory is paid for with a second forward pass. `checkpoint(function, x, use_reentrant=False)` does it for any function; always pass the last argument, since the old variant, `use_reentrant=True`, gives the weights no gradient when `x` requires none.
 #
-# Before you place any, look at three numbers for 16 layers of 64 × 64, with 1024 samples: what is kept after the forward pass, and the peak of forward and backward together.
-# %% [markdown] tags=["ru"] of="58efb47e"
+# Before you place any, look at two numbers for 16 layers of 64 × 64, with 1024 samples: what is kept after the forward pass, and the peak of forward and backward together.
+# %% [markdown] tags=["ru"] of="1c8079aa"
 # ## Не хранить вовсе: контрольные точки
 #
-# Контрольная точка активаций (checkpointing) хранит вход сегмента из нескольких слоёв и ничего внутри него. Когда обратный проход доходит до сегмента, тот выполняется вперёд ещё раз, теперь с графом. За память платят вторым прямым проходом. `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией; последний аргумент указывайте всегда: старый вариант с `True` не даёт весам градиента, если `x` его не требует.
+# Контрольная точка активаций (checkpointing) хранит вход сегмента из нескольких слоёв и ничего из вычисленного внутри него. Когда обратный проход доходит до сегмента, прямой проход по нему выполняется ещё раз, теперь с графом. За память платят вторым прямым проходом. `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией; последний аргумент указывайте всегда: старый вариант с `use_reentrant=True` не даёт весам градиента, если `x` его не требует.
 #
-# Прежде чем расставлять точки, посмотрите на числа для 16 слоёв 64 × 64 и 1024 примеров: сколько хранится после прямого прохода и каков пик за прямой и обратный проходы вместе.
+# Прежде чем расставлять точки, посмотрите на два числа для 16 слоёв 64 × 64 и 1024 примеров: сколько хранится после прямого прохода и каков пик за прямой и обратный проходы вместе.
 # %%
 net = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh()) for _ in range(16)])
 data = torch.ones(1024, 64)
@@ -850,13 +855,13 @@ assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
-# One activation is 262 144 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16. One checkpoint around everything keeps nothing at all, and its peak is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
+# One activation is 262 144 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16, and the peak is as before. One checkpoint around everything keeps nothing at all, and its peak, too, is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
 #
 # Somewhere in between is the best place. With $k$ segments of $s$ layers about $k$ borders wait while about $s$ results of one segment are alive.
-# %% [markdown] tags=["ru"] of="2a065182"
-# Одна активация — это 262 144 байта. Контрольная точка у каждого слоя хранит 15 границ между ними: выигрыш — одна активация из 16. Одна точка вокруг всего не хранит ничего, а пик тот же с точностью до байта: при обратном проходе сразу вычисляются все 16 слоёв. «Байты, сохранённые после прямого прохода» — число, которое можно сделать нулём без всякой пользы. Измеряйте пик.
+# %% [markdown] tags=["ru"] of="285f2521"
+# Одна активация — это 262 144 байта. Контрольная точка у каждого слоя хранит 15 границ между ними: выигрыш — одна активация из 16, а пик прежний. Одна точка вокруг всего не хранит ничего, а пик и тут тот же с точностью до байта: при обратном проходе повторно вычисляются сразу все 16 слоёв. «Байты, сохранённые после прямого прохода» — число, которое можно сделать нулём без всякой пользы. Измеряйте пик.
 #
-# Лучшее место где-то посередине. При $k$ сегментах по $s$ слоёв ждёт около $k$ границ, а живы около $s$ результатов одного сегмента.
+# Лучшее место где-то посередине. При $k$ сегментах по $s$ слоёв в памяти ждут около $k$ границ, а живы около $s$ результатов одного сегмента.
 # %% [markdown] tags=["en"]
 # ### Exercise `checkpointed`: a budget for the peak
 # *design · ●●● · 16 minutes · 5 points*
@@ -864,16 +869,16 @@ assert not old.requires_grad
 # `layers` is a list of $L$ modules, each of which keeps the shape of its input; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
 #
 # * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
-# * at no moment of forward and backward more than $2\sqrt{L} + 3.5$ times the bytes of `x` are in memory, the output and the gradients included; it is tried on 16 and on 80 layers that save one tensor each;
+# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 16 and on 63 layers that save one tensor each;
 # * each layer is called at most twice, forward pass and recomputation together.
-# %% [markdown] tags=["ru"] of="4f736cf7"
+# %% [markdown] tags=["ru"] of="1f251d2b"
 # ### Упражнение `checkpointed`: бюджет на пик
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
 # `layers` — список из $L$ модулей, каждый из которых сохраняет форму входа; `x` — вход, который может требовать градиента или не требовать. Верните результат последовательного применения слоёв так, чтобы при любом $L$
 #
 # * результат и градиенты (параметров слоёв и `x`, если он требует градиента) были такими же, как без контрольных точек;
-# * ни в один момент прямого и обратного проходов в памяти не было больше $2\sqrt{L} + 3.5$ размеров `x` в байтах, считая результат и градиенты; проверяется на 16 и на 80 слоях, каждый из которых сохраняет один тензор;
+# * ни в один момент прямого и обратного проходов не было занято больше чем $(2\sqrt{L} + 3.5)\cdot$ размер `x` в байтах, считая результат и градиенты; сам `x` и параметры не считаются; проверяется на 16 и на 63 слоях, каждый из которых сохраняет один тензор;
 # * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление.
 # %% answer="checkpointed"
 def checkpointed(layers, x):
@@ -971,16 +976,16 @@ plt.show()
 # The curve is flat near its minimum, at about the root of the number of layers, and as high as ever at both ends. On the left every border is kept, on the right every result of the one segment.
 #
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
-# *write the counter-example · ●○○ · 6 minutes · 3 points · extra*
+# *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
 # Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more.
-# %% [markdown] tags=["ru"] of="217d65d7"
+# %% [markdown] tags=["ru"] of="764dd677"
 # Около минимума, примерно у корня из числа слоёв, кривая пологая, а на обоих концах она так же высока, как без точек. Слева хранится каждая граница, справа — каждый результат единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
-# *построить контрпример · ●○○ · 6 минут · 3 балла · дополнительно*
+# *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Кто-то сообщает: «после прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает ошибку. Аргументы у неё те же, что у `checkpointed`; она возвращает результат слоёв с верными градиентами, после прямого прохода через 16 слоёв хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`.
+# Кто-то сообщает: «после прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`; она возвращает результат слоёв с верными градиентами, после прямого прохода через 16 слоёв хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`.
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1037,7 +1042,7 @@ check("hide_saved")
 # %% [markdown] tags=["ru"] of="5465495c"
 # ## Второй прямой проход — это второй прямой проход
 #
-# Всё, что слой делает помимо результата, под контрольной точкой он делает дважды. `BatchNorm` при обучении обновляет скользящее среднее: один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением `checkpoint` восстанавливает состояние генератора случайных чисел.
+# Всё, что слой делает помимо вычисления результата, под контрольной точкой он делает дважды. `BatchNorm` при обучении обновляет скользящее среднее: один раз в прямом проходе, второй — при повторном вычислении. С dropout всё в порядке: перед повторным вычислением `checkpoint` восстанавливает состояние генератора случайных чисел.
 # %%
 batch = torch.tensor([[1.0], [3.0]], requires_grad=True)
 for name, run in (
@@ -1065,7 +1070,7 @@ assert torch.equal(dropped.detach(), ones.grad)
 #
 # Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them.
 # %% [markdown] tags=["ru"] of="465ce54e"
-# ## Посчитать самому
+# ## Посчитаем сами
 #
 # Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый из них — пара хуков, и теперь вы можете написать её сами.
 #
@@ -1140,11 +1145,11 @@ check("count_saved")
 # %% [markdown] tags=["en"]
 # ## What hooks switch off
 #
-# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves and compares when backward comes; a difference is an error. Under hooks nobody compares.
-# %% [markdown] tags=["ru"] of="81be2181"
+# Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. Under hooks nobody compares.
+# %% [markdown] tags=["ru"] of="a1a4146d"
 # ## Что отключают хуки
 #
-# Каждый тензор считает свои изменения на месте: `t._version` (счётчик версий). Граф без хуков запоминает версию того, что сохраняет, и сравнивает её, когда начинается обратный проход; расхождение — ошибка. С хуками никто не сравнивает.
+# Каждый тензор считает свои изменения на месте: `t._version` (счётчик версий). Граф без хуков запоминает версию того, что сохраняет, и сравнивает её в тот момент, когда узел в обратном проходе достаёт сохранённое; расхождение — ошибка. При хуках этого никто не сравнивает.
 # %%
 def edited_after_saving(run):
     x = torch.ones(3, requires_grad=True)
@@ -1191,14 +1196,14 @@ if not torch.cuda.is_available():
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
-# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
-# %% [markdown] tags=["ru"] of="5a7f8c92"
-# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и там тоже даёт 12.
+# The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
+# %% [markdown] tags=["ru"] of="fcafa10a"
+# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и в этом случае тоже даёт 12.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
 #
-# Функция возвращает `f(x)` с опубликованной парой хуков, которая ничего не делает. Исправьте пару: если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` вызывает `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
+# Функция возвращает `f(x)` с опубликованной парой хуков, которая ничего не делает. Исправьте пару (её можно и убрать): если после прямого прохода сохранённый тензор изменён на месте, через `x` или через результат, `backward()` вызывает `RuntimeError`. Если ничего не изменено, градиент такой же, как без хуков. Копии не хранятся, утечек нет.
 # %% answer="notice_edits"
 def notice_edits(f, x):
     def pack(t):
@@ -1274,7 +1279,7 @@ check("notice_edits")
 # %% [markdown] tags=["ru"] of="129fab99"
 # ## На GPU
 #
-# Там это действительно две разные памяти. `save_on_cpu(pin_memory=True)` копирует сохранённое в память машины (закреплённую: так копирование быстрее) и обратно; пик измеряет сам распределитель памяти. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# На GPU это действительно две разные памяти. `save_on_cpu(pin_memory=True)` копирует сохранённое в память машины (закреплённую: так копирование быстрее) и обратно; пик измеряет сам распределитель памяти. Ячейка делает это, если GPU есть; результатов с настоящего GPU в курсе пока нет.
 # %%
 def offloaded(x):
     with torch.autograd.graph.save_on_cpu(pin_memory=True):
@@ -1298,21 +1303,21 @@ else:
 #
 # * An operation saves what its derivative needs: its input, its result, both, a mask or nothing. Count storages, each once and whole.
 # * `pack` runs once per save, in the forward pass, in the thread of the `with`, in the innermost pair. Parameters, indices and masks pass through it as well.
-# * Never return `t` itself from `pack`: `t.detach()`. Clone before you write a slice.
+# * Never return `t` itself from `pack`: return `t.detach()` or a copy without a graph. Clone before you write a slice.
 # * Hooks are trusted: no check of contents, dtype or changes in place.
 # * Checkpoints: about $\sqrt{L}$ segments. Judge them by the peak; the bytes kept after the forward pass can be 0 for nothing.
 # * Recomputation repeats every side effect.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="187138e7"
+# %% [markdown] tags=["ru"] of="594dddf1"
 # ## Что стоит запомнить
 #
 # * Операция сохраняет то, что нужно её производной: вход, результат, то и другое, маску или ничего. Считайте хранилища, каждое один раз и целиком.
-# * `pack` вызывается на каждое сохранение, в прямом проходе, в потоке выполнения этого `with`, у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
-# * Никогда не возвращайте из `pack` сам `t`: только `t.detach()`. Срез перед записью клонируйте.
+# * `pack` вызывается при каждом сохранении, в прямом проходе, в потоке выполнения этого `with`, у самой внутренней пары. Через него проходят и параметры, и индексы, и маски.
+# * Никогда не возвращайте из `pack` сам `t`: возвращайте `t.detach()` или копию без графа. Срез перед записью клонируйте.
 # * Хукам верят: ни содержимое, ни тип данных, ни изменения на месте не проверяются.
 # * Контрольные точки: около $\sqrt{L}$ сегментов. Судите о них по пику; число байтов после прямого прохода может быть нулём без всякой пользы.
-# * Повторное вычисление повторяет и все побочные действия.
+# * Повторное вычисление повторяет и все побочные эффекты.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
