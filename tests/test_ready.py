@@ -189,7 +189,7 @@ def test_a_cell_that_ends_the_process(save):
 
 
 def test_an_endless_cell_is_interrupted(save, monkeypatch):
-    monkeypatch.setattr("autograder.learner.rehearsal.CELL_SECONDS", 5)
+    monkeypatch.setattr("autograder.learner.rehearsal.CELL_SECONDS", 15)
 
     def loop(notebook):
         find(notebook, f"answer-{CORE[0]}").source = "while True: pass"
