@@ -1190,15 +1190,24 @@ if not torch.cuda.is_available():
     assert edited_after_saving(on_cpu) == [12.0, 12.0, 12.0]
 
 
+# %% tags=["fact"]
+with live_bytes() as leaked:
+    thousand = torch.ones(1000, requires_grad=True)
+    for _ in range(50):
+        with torch.autograd.graph.save_on_cpu():
+            thousand.exp()
+assert leaked.now > 50 * 4000
+
+
 # %% [markdown] tags=["en"]
-# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, to a GPU's host) are safe; `save_on_cpu()` copies nothing that is already on the CPU, and gives 12 there, too.
+# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, to a GPU's host) are safe; `save_on_cpu()` copies nothing that is already on the CPU, and gives 12 there, too. There it also holds the very tensor it was given, and so leaks as the threshold of `fix_threshold` did: it is a pair for tensors on a GPU.
 #
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
 # The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
-# %% [markdown] tags=["ru"] of="fcafa10a"
-# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и в этом случае тоже даёт 12.
+# %% [markdown] tags=["ru"] of="08dd6e97"
+# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и в этом случае тоже даёт 12. Кроме того, он держит там сам полученный тензор, и поэтому память утекает так же, как с порогом в `fix_threshold`: эта пара — для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
