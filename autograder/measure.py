@@ -171,20 +171,24 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
         yield saved
 
 
-def graph_nodes(*outputs: torch.Tensor) -> list[Node]:
-    """The nodes of the graph behind `outputs`, each once, depth first from the outputs.
+def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
+    """The nodes of the graph behind `outputs`, each once, in topological order: after every node that leads to it.
 
     A leaf is an AccumulateGrad node with the tensor as its `variable`. Names depend on torch's version, on rank and on
     spelling (`x @ w + b`, `addmm`, `F.linear`): count or look for a name, never compare a long list.
     """
-    found: dict[Node, None] = {}
-    waiting = [get_gradient_edge(output).node for output in reversed(outputs) if output.requires_grad]
+    finished: list[Node] = []
+    entered: set[Node] = set()
+    waiting: list[tuple[Node | None, bool]] = [(get_gradient_edge(y).node, False) for y in outputs if y.requires_grad]
     while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found[node] = None
-            waiting.extend(before for before, _ in reversed(node.next_functions) if before is not None)
-    return list(found)
+        node, leaving = waiting.pop()
+        if leaving and node is not None:
+            finished.append(node)
+        elif node is not None and node not in entered:
+            entered.add(node)
+            waiting.append((node, True))
+            waiting += [(child, False) for child, _ in node.next_functions]
+    return finished[::-1]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import leaf, signed, uniform
 from autograder.language import Text
-from autograder.measure import counting_backward_runs, live_bytes
+from autograder.measure import counting_backward_runs, graph_nodes, live_bytes
 from autograder.observation import AtMost, canonical, compare, entries, number
 from autograder.probe import using_answer
 
@@ -25,25 +25,9 @@ FLOAT64 = torch.float64
 # --------------------------------------------------------------------------------------------- walks shared by probes
 
 
-def _nodes(tensor: Tensor) -> list[Any]:
-    """The distinct nodes of the graph behind `tensor`, each after the nodes that lead to it."""
-    finished: list[Any] = []
-    entered: set[Any] = set()
-    stack: list[tuple[Any, bool]] = [(tensor.grad_fn, False)]
-    while stack:
-        node, leaving = stack.pop()
-        if leaving:
-            finished.append(node)
-        elif node is not None and node not in entered:
-            entered.add(node)
-            stack.append((node, True))
-            stack += [(child, False) for child, _ in node.next_functions]
-    return finished[::-1]
-
-
 def _leaves(tensor: Tensor) -> list[Tensor]:
     """The leaves that a backward pass from `tensor` reaches, in an order that follows from the graph alone."""
-    return [node.variable for node in _nodes(tensor) if hasattr(node, "variable")]
+    return [node.variable for node in graph_nodes(tensor) if hasattr(node, "variable")]
 
 
 def _call(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -187,7 +171,7 @@ def walks_a_tree(tensor: Tensor) -> int:
     ru="Похоже, что пропущен первый узел — `grad_fn` самого тензора.",
 )
 def forgets_the_root(tensor: Tensor) -> int:
-    return len(_nodes(tensor)) - 1
+    return len(graph_nodes(tensor)) - 1
 
 
 @count_nodes.mistake(
@@ -195,7 +179,7 @@ def forgets_the_root(tensor: Tensor) -> int:
     ru="Похоже, что пропущены узлы листьев. `AccumulateGrad` — тоже узел.",
 )
 def leaves_out_leaves(tensor: Tensor) -> int:
-    return len(_nodes(tensor)) - len(_leaves(tensor))
+    return len(graph_nodes(tensor)) - len(_leaves(tensor))
 
 
 @count_nodes.mistake(
@@ -224,7 +208,7 @@ def follows_first_inputs(tensor: Tensor) -> int:
     ru="Похоже, что узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
 )
 def counts_names(tensor: Tensor) -> int:
-    return len({node.name() for node in _nodes(tensor)})
+    return len({node.name() for node in graph_nodes(tensor)})
 
 
 @count_nodes.mistake(
@@ -232,7 +216,7 @@ def counts_names(tensor: Tensor) -> int:
     ru="Похоже, что сосчитан None. Он стоит на месте входа, к которому градиент не идёт, и узлом не является.",
 )
 def counts_none(tensor: Tensor) -> int:
-    nodes = _nodes(tensor)
+    nodes = graph_nodes(tensor)
     return len({*nodes} | {child for node in nodes for child, _ in node.next_functions})
 
 
@@ -241,7 +225,7 @@ def counts_none(tensor: Tensor) -> int:
     ru="Похоже, что сосчитаны рёбра: каждая запись в `next_functions`. К одному узлу могут вести два ребра.",
 )
 def counts_edges(tensor: Tensor) -> int:
-    return sum(child is not None for node in _nodes(tensor) for child, _ in node.next_functions)
+    return sum(child is not None for node in graph_nodes(tensor) for child, _ in node.next_functions)
 
 
 @count_nodes.mistake(
@@ -276,7 +260,7 @@ def returns_nothing(tensor: Tensor) -> None:
     ru="Похоже, что возвращается множество самих узлов. А нужно их число.",
 )
 def returns_the_set(tensor: Tensor) -> set[Any]:
-    return {*_nodes(tensor)}
+    return {*graph_nodes(tensor)}
 
 
 _remembered: set[Any] = set()
@@ -289,7 +273,7 @@ _remembered: set[Any] = set()
     "умолчанию создаётся один раз и заново не очищается.",
 )
 def remembers_earlier_calls(tensor: Tensor) -> int:
-    _remembered.update(_nodes(tensor))
+    _remembered.update(graph_nodes(tensor))
     return len(_remembered)
 
 
@@ -298,7 +282,7 @@ def remembers_earlier_calls(tensor: Tensor) -> int:
     ru="Похоже, что узел сосчитан столько раз, сколько рёбер к нему ведёт.",
 )
 def counts_arrivals(tensor: Tensor) -> int:
-    return 1 + sum(child is not None for node in _nodes(tensor) for child, _ in node.next_functions)
+    return 1 + sum(child is not None for node in graph_nodes(tensor) for child, _ in node.next_functions)
 
 
 @count_nodes.mistake(
@@ -337,7 +321,7 @@ def looks_up_too_early(tensor: Tensor) -> int:
     ru="Похоже, что за узел принята пара из узла и номера. У двух результатов `unbind` узел общий.",
 )
 def counts_pairs(tensor: Tensor) -> int:
-    nodes = _nodes(tensor)
+    nodes = graph_nodes(tensor)
     edges = {(child, n) for node in nodes for child, n in node.next_functions if child is not None}
     return len(edges | {(tensor.grad_fn, tensor.output_nr)})
 
@@ -497,7 +481,7 @@ def _in_order(
 ) -> None:
     """A right backward pass in topological order, whose steps a mistake may replace."""
     arrived = {root.grad_fn: start(root)}
-    for node in _nodes(root):
+    for node in graph_nodes(root):
         if hasattr(node, "variable"):
             at_leaf(node, arrived[node])
             continue
@@ -639,7 +623,7 @@ def goes_level_by_level(root: Tensor) -> None:
 )
 def calls_with_ones(root: Tensor) -> None:
     arrived: dict[Any, Tensor] = {}
-    for node in _nodes(root):
+    for node in graph_nodes(root):
         if hasattr(node, "variable"):
             _assign(node.variable, arrived[node])
             continue
@@ -655,7 +639,7 @@ def calls_with_ones(root: Tensor) -> None:
 )
 def first_input_only(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
-    for node in _nodes(root):
+    for node in graph_nodes(root):
         if node not in arrived:
             continue
         if hasattr(node, "variable"):
@@ -718,7 +702,7 @@ def tracks_the_pass(root: Tensor) -> None:
 )
 def calls_leaves_for_each_edge(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
-    for node in _nodes(root):
+    for node in graph_nodes(root):
         if hasattr(node, "variable"):
             continue
         for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
@@ -798,7 +782,7 @@ def takes_from_a_queue(root: Tensor) -> None:
 )
 def adds_in_place(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
-    for node in _nodes(root):
+    for node in graph_nodes(root):
         if hasattr(node, "variable"):
             _assign(node.variable, arrived[node])
             continue
@@ -1532,7 +1516,7 @@ def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
         if y.requires_grad:
             upstream = torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
             (gradient,) = torch.autograd.grad(y, case.x, upstream, allow_unused=True)
-        names = [node.name() for node in _nodes(y)]
+        names = [node.name() for node in graph_nodes(y)]
     hooks = case.x._backward_hooks
     return {
         "untouched": {"x": case.x, "hooks": len(hooks or ())},
@@ -1775,7 +1759,7 @@ def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
     def any_of(test: Callable[[Tensor], Tensor], tensors: tuple[Tensor | None, ...]) -> bool:
         return any(t is not None and bool(test(t).any()) for t in tensors)
 
-    for node in _nodes(loss):
+    for node in graph_nodes(loss):
 
         def watch(given: Any, received: Any, node: Any = node) -> None:
             last = received if hasattr(node, "variable") else given
@@ -1800,7 +1784,7 @@ def names_the_last(loss: Tensor) -> str | None:
 def _giving_nan(loss: Tensor) -> set[Any]:
     """The nodes that give a NaN, whether or not one came in."""
     bad: set[Any] = set()
-    for node in _nodes(loss):
+    for node in graph_nodes(loss):
 
         def watch(given: Any, received: Any, node: Any = node) -> None:
             if any(g is not None and bool(g.isnan().any()) for g in given):
@@ -1939,7 +1923,7 @@ def wants_every_entry_nan(loss: Tensor) -> str | None:
     def all_nan(gradients: Any) -> bool:
         return any(g is not None and bool(g.isnan().all()) for g in gradients)
 
-    for node in _nodes(loss):
+    for node in graph_nodes(loss):
 
         def watch(given: Any, received: Any, node: Any = node) -> None:
             if all_nan(given) and not all_nan(received):
@@ -1976,7 +1960,7 @@ def follows_first_operands(loss: Tensor) -> str | None:
 )
 def looks_at_the_first_gradient(loss: Tensor) -> str | None:
     found: list[str] = []
-    for node in _nodes(loss):
+    for node in graph_nodes(loss):
 
         def watch(given: Any, received: Any, node: Any = node) -> None:
             came = any(g is not None and bool(g.isnan().any()) for g in received)
@@ -1993,7 +1977,7 @@ def looks_at_the_first_gradient(loss: Tensor) -> str | None:
     ru="Похоже, что возвращается сам узел, а не его имя: `node.name()` — это `str`.",
 )
 def returns_the_node(loss: Tensor) -> Any:
-    nodes = {node.name(): node for node in _nodes(loss)}
+    nodes = {node.name(): node for node in graph_nodes(loss)}
     name = next((name for name, came, nan, _ in _watched(loss) if nan and not came), None)
     return nodes[name] if name else None
 
@@ -2291,7 +2275,7 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
     if not usable:
         return seen
     with using_answer():
-        nodes = _nodes(y)
+        nodes = graph_nodes(y)
         children = [child for node in nodes for child, _ in node.next_functions if child is not None]
         (right,) = torch.autograd.grad(y, case.x, retain_graph=True, allow_unused=True)
         case.x.grad = None
