@@ -36,3 +36,9 @@ def signed(rng: torch.Generator, *shape: int) -> Tensor:
 def leaf(rng: torch.Generator, *shape: int) -> Tensor:
     """A float64 leaf that requires grad, its `.grad` empty."""
     return uniform(rng, *shape).requires_grad_()
+
+
+def with_old_gradient(tensor: Tensor) -> Tensor:
+    """`tensor` with something in `.grad`, no two entries of it equal, as after an earlier backward pass."""
+    tensor.grad = 100 + tensor.detach()
+    return tensor

@@ -56,6 +56,15 @@ def gradients(y: object, inputs: list[Tensor], v: Tensor, create_graph: bool = F
     return list(torch.autograd.grad(y, inputs, v, allow_unused=True, create_graph=create_graph))
 
 
+def first_derivative(function: Any, case: Case, aspect: str) -> dict[str, object]:
+    """Value and gradient of a Function of `case.x` alone under `aspect`, and what became of `grad_output`."""
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    with using_answer():
+        y = apply_amid(function, x)
+        gradient = gradients(y, [x], v)[0]
+    return {aspect: {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
+
+
 def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tensor) -> Tensor | None:
     """The second derivative of `f(x)**2 + x * f(x)`, both passes weighted at random.
 
@@ -664,11 +673,7 @@ class attribute_of_ctx(Function):
     ],
 )
 def fix_relu(answer: Any, case: Case) -> dict[str, object]:
-    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
-    with using_answer():
-        y = apply_amid(answer.ReLU, x)
-        gradient = gradients(y, [x], v)[0]
-    return {"derivative": {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
+    return first_derivative(answer.ReLU, case, "derivative")
 
 
 @fix_relu.cases
@@ -1545,11 +1550,7 @@ class silu_refuses(_SiLUBackward):
     ],
 )
 def sign_function(answer: Any, case: Case) -> dict[str, object]:
-    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
-    with using_answer():
-        y = apply_amid(answer.Sign, x)
-        gradient = gradients(y, [x], v)[0]
-    return {"surrogate": {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
+    return first_derivative(answer.Sign, case, "surrogate")
 
 
 @sign_function.cases

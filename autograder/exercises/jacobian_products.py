@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd import forward_ad, functional, gradcheck
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import Formula, leaf, signed, uniform
+from autograder.inputs import Formula, leaf, signed, uniform, with_old_gradient
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
 from autograder.observation import AtMost, entries
@@ -291,13 +291,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(f=Formula("x -> (x + 1)**2", lambda x: (x + 1).pow(2)), inp=eye, v=signed(rng, 5, 5))
     a = signed(rng, 4, 3)
     rows = Formula("x -> ((a @ x)**2).sum(1)", lambda x: (a @ x).square().sum(1))
-    yield Case(f=rows, inp=_with_old_gradient(leaf(rng, 3, 2)), v=signed(rng, 4))
-
-
-def _with_old_gradient(x: Tensor) -> Tensor:
-    """`x` after an earlier backward pass."""
-    x.grad = 100 + x.detach()
-    return x
+    yield Case(f=rows, inp=with_old_gradient(leaf(rng, 3, 2)), v=signed(rng, 4))
 
 
 @fix_two_products.mistake(
@@ -549,7 +543,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     for n, m, old in [(3, 2, False), (2, 4, True)]:
         x = leaf(rng, n)
         y = curved(rng, n, m)(x)
-        yield Case(y=y, x=_with_old_gradient(x) if old else x)
+        yield Case(y=y, x=with_old_gradient(x) if old else x)
 
 
 def _rows_in_grad(y: Tensor, x: Tensor, before: Callable[[], None], between: Callable[[], None]) -> list[Tensor]:

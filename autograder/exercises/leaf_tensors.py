@@ -14,7 +14,7 @@ from torch.autograd import Variable
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import leaf, signed, uniform
+from autograder.inputs import leaf, signed, uniform, with_old_gradient
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
 from autograder.observation import AtMost, entries, number
@@ -44,12 +44,6 @@ def kind(value: object) -> object:
 def creator(tensor: Tensor) -> str | None:
     """The name of a tensor's `grad_fn`."""
     return None if tensor.grad_fn is None else tensor.grad_fn.name()
-
-
-def with_old_gradient(tensor: Tensor) -> Tensor:
-    """`tensor` with something in `.grad`, as after an earlier backward pass."""
-    tensor.grad = torch.full_like(tensor, 100.0)
-    return tensor
 
 
 # ------------------------------------------------------------------------------------- core: which of them are leaves
