@@ -120,7 +120,7 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
         return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
     answer, wanted = namespace[name], exercise.asks_for
     if not _is_a(wanted, answer):
-        got = describe(canonical(answer))
+        got = "class" if isinstance(answer, type) else describe(canonical(answer))
         got = f"kind.{got}" if f"kind.{got}" in MESSAGES else got
         kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": got})
         return unobserved(exercise, "not yet", kind)
@@ -241,20 +241,23 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
 
 def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     """Names of the entries of a table of predictions that are not so."""
-    key = exercise.aspects[0].name
-    table, truth = run.values.get(key), right.values.get(key)
-    if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
-        return []
+    table, truth = _tables(exercise, run, right)
     return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
 
 
 def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
     """Names of the entries that a table of predictions does not have."""
+    table, truth = _tables(exercise, run, right)
+    return [entry for entry in truth if entry not in table]
+
+
+def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was predicted and what is so; two empty tables where no table is asked for."""
     key = exercise.aspects[0].name
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
-        return []
-    return [entry for entry in truth if entry not in table]
+        return {}, {}
+    return table, truth
 
 
 def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:

@@ -331,7 +331,6 @@ MESSAGES: dict[str, Text] = {
     "kind.function": Text("a function", "функция"),
     "kind.tensor": Text("a tensor", "тензор"),
     "kind.class": Text("a class", "класс"),
-    "kind.type": Text("a class", "класс"),
     "kind.dict": Text("a dict", "словарь (dict)"),
 }
 

@@ -211,9 +211,9 @@ def progress() -> Table | Reply:
         return message(id).read(language)
 
     rows = []
-    here = {lesson: exercises.load(lesson) for lesson in exercises.lessons()}
-    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values()):
-        for name, exercise in here.get(lesson, {}).items():  # a private lesson's module may be out of reach
+    here = set(exercises.lessons())  # a private lesson's module may be out of reach
+    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
+        for name, exercise in exercises.load(lesson).items():
             if standing := done.get(name):
                 extra = "" if exercise.core else f" ({say('progress.extra')})"
                 points = f"{standing.best.points:g}/{standing.best.maximum:g}"
