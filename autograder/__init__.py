@@ -1,6 +1,6 @@
 """The course's package. A notebook imports its commands from here; each is loaded when it is first used.
 
-from autograder import start, check, hint, solution, progress, ready, reproduce
+from autograder import start, check, hint, solution, progress, ready, reproduce, on_gpu, peak_bytes
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_COMMANDS = ("start", "check", "hint", "solution", "progress", "ready", "reproduce")
+_COMMANDS = {
+    **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".notebook"),
+    **dict.fromkeys(("on_gpu", "peak_bytes"), ".learner.gpu"),
+}
 __all__ = [*_COMMANDS]
 
 
 def __getattr__(name: str) -> Any:
     if name in _COMMANDS:
-        return getattr(importlib.import_module(".notebook", __name__), name)
+        return getattr(importlib.import_module(_COMMANDS[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

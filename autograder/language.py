@@ -326,6 +326,15 @@ MESSAGES: dict[str, Text] = {
         "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",
         "Новый процесс завершился до последней ячейки: его остановила ячейка или не хватило памяти?",
     ),
+    "gpu.here": Text("Measured on this machine: {device}, torch {torch}", "Измерено здесь: {device}, torch {torch}"),
+    "gpu.recorded": Text(
+        "No GPU here. Recorded on {device} with torch {torch}:",
+        "Здесь нет GPU. Записано на {device} с torch {torch}:",
+    ),
+    "gpu.nowhere": Text(
+        "No GPU here, and nobody has recorded this on one yet.",
+        "Здесь нет GPU, и на другой машине этого пока никто не записал.",
+    ),
     "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
     # -- kinds of values ----------------------------------------------------------------------------------------
     "kind.function": Text("a function", "функция"),

@@ -3,8 +3,9 @@
 import pytest
 import torch
 from torch.autograd import functional
+from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, saved_bytes
+from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
 
 
 def counted(work):
@@ -85,3 +86,84 @@ def test_a_graph_is_walked_by_nodes_and_not_by_paths():
     assert names[-1].endswith("AccumulateGrad")
     assert graph_nodes(x)[0].variable is x
     assert graph_nodes(torch.ones(2)) == []
+
+
+class HidesInCtx(torch.autograd.Function):
+    """x * x that keeps x and a copy of it as attributes of ctx instead of saving them."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x, ctx.copy = x, x.clone()
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * (ctx.x + ctx.copy)
+
+
+def through_inner_hooks(x):
+    with saved_tensors_hooks(lambda t: [t.clone()], lambda box: box[0]):
+        return x * x
+
+
+def as_numpy(x):
+    kept = (2 * x).detach().numpy()
+    y = (x * 1).sum()
+    y.register_hook(lambda g: g * float(kept.sum()))
+    return y
+
+
+def test_each_way_of_hiding_what_is_kept_is_seen_by_one_of_the_counts():
+    x = torch.ones(64, 64, requires_grad=True)
+    size = x.numel() * 4
+    for hide, by_saved, by_live in [
+        (lambda x: x * x, 0, 0),  # x alone, which is known
+        (HidesInCtx.apply, 0, size),
+        (through_inner_hooks, 0, 2 * size),  # one copy for each of the two saves
+        (as_numpy, 0, size),  # an array made of a tensor shares its storage
+    ]:
+        with saved_bytes(known=[x]) as saved:
+            kept = hide(x)
+        with live_bytes(known=[x]) as live:
+            again = hide(x)
+            own = again.numel() * 4
+        assert (saved.now, live.now - own) == (by_saved, by_live), hide
+        del kept, again
+
+
+def test_an_array_of_numpys_own_is_seen_by_no_count():
+    x = torch.ones(64, 64)
+    with live_bytes(known=[x]) as live:
+        kept = x.numpy() * 2  # what the docstring says it cannot see
+    assert (live.now, live.peak, kept.size) == (0, 0, x.numel())
+
+
+def test_live_bytes_end_where_they_began_and_remember_the_peak():
+    x = torch.ones(1000)
+    with live_bytes(known=[x]) as live:
+        y = x + 1
+        z = (y + 1) + 1  # the middle one dies at once
+        assert live.now == 8000
+        del y, z
+    assert (live.now, live.peak) == (0, 12000)
+
+
+def test_a_jacobian_built_row_by_row_hides_from_largest_but_not_from_the_runs():
+    n = 32
+    x = torch.linspace(-1, 1, n).requires_grad_()
+
+    def row_by_row():
+        y, v = torch.tanh(2 * x), torch.ones(n)
+        rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0].tolist() for i in range(n)]
+        return sum(v[i].item() * rows[i][0] for i in range(n))
+
+    ops, runs = counted(row_by_row)
+    assert (ops.largest, runs) == (n, n)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_calls_made_by_torch_func_and_under_vmap_are_counted():
+    square = CountedCalls(lambda x: x * x)
+    torch.func.vmap(torch.func.grad(lambda x: square(x)))(torch.ones(5))
+    torch.func.jvp(square, (torch.ones(2),), (torch.ones(2),))
+    assert square.times == 2  # one batched call counts once

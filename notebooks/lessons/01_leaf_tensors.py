@@ -1311,18 +1311,24 @@ assert loss(t).item() != before
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows both when a GPU is there (no recorded run yet).
-# %% [markdown] tags=["ru"] of="fdd6b850"
+# `.cuda()` and `.to("cuda")` do with a leaf what `.to("meta")` did above: they make a new tensor and record it. A weight is made on its device, or moved first and told to require grad afterwards. The cell shows all three on a GPU, this machine's or one on which they were recorded.
+# %% [markdown] tags=["ru"] of="85ebe384"
 # ## На GPU
 #
-# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и это записывается. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. Ячейка показывает и то и другое, если GPU есть (записи с настоящего GPU в курсе пока нет).
+# `.cuda()` и `.to("cuda")` делают с листом то же, что `.to("meta")` выше: создают новый тензор, и это записывается. Вес создают сразу на нужном устройстве либо сначала переносят, а флаг включают потом. Ячейка показывает все три случая на GPU: на вашем или на том, где их записали.
 # %%
-if torch.cuda.is_available():
-    print("lost:", torch.ones(2, requires_grad=True).cuda().is_leaf)
-    print("made there:", torch.ones(2, requires_grad=True, device="cuda").is_leaf)
-    print("moved first:", torch.ones(2).cuda().requires_grad_().is_leaf, "on", torch.cuda.get_device_name())
-else:
-    print("No CUDA device here: the device `meta` above stands in for it.")
+from autograder import on_gpu
+
+
+def leaf_on_gpu():
+    return {
+        "is a leaf: .cuda() after the flag": torch.ones(2, requires_grad=True).cuda().is_leaf,
+        "is a leaf: made there": torch.ones(2, requires_grad=True, device="cuda").is_leaf,
+        "is a leaf: moved first": torch.ones(2).cuda().requires_grad_().is_leaf,
+    }
+
+
+on_gpu(leaf_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -1233,22 +1233,35 @@ check("is_right")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The rules above are those of autograd, not of a device. What accumulation is for, peak memory, is measured there by the allocator. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="95acfe04"
+# The rules above are those of autograd, not of a device. What accumulation is for, peak memory, is measured there by the allocator. The cell does so for $K = 8$ on a GPU, this machine's or one on which it was recorded.
+# %% [markdown] tags=["ru"] of="63d5bc4e"
 # ## На GPU
 #
-# Правила, о которых шла речь, задаёт autograd, а не устройство. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это, если GPU есть; записи с настоящего GPU в курсе пока нет.
+# Правила, о которых шла речь, задаёт autograd, а не устройство. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это при $K = 8$ на GPU: на вашем или на том, где это записали.
 # %%
-if torch.cuda.is_available():
-    net.cuda()
-    micro_batch = tuple(tensor.cuda() for tensor in micro_batch)
-    for how in (one_at_a_time, all_at_once):
-        net.zero_grad()
-        torch.cuda.reset_peak_memory_stats()
-        how(8)
-        print(f"{how.__name__:14} {torch.cuda.max_memory_allocated():10,} B on {torch.cuda.get_device_name()}")
-else:
-    print("No CUDA device here: the values above are from the CPU.")
+from copy import deepcopy
+
+from autograder import on_gpu, peak_bytes
+
+
+def accumulation_on_gpu():
+    model = deepcopy(net).cuda()
+    x, y = (tensor.cuda() for tensor in micro_batch)
+
+    def loss():
+        return mse_loss(model(x), y) / 8
+
+    def one_at_a_time():
+        for _ in range(8):
+            loss().backward()
+
+    def summed_first():
+        sum(loss() for _ in range(8)).backward()
+
+    return {"peak bytes, one at a time": peak_bytes(one_at_a_time), "summed first": peak_bytes(summed_first)}
+
+
+on_gpu(accumulation_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

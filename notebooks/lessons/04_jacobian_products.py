@@ -1359,23 +1359,26 @@ check("per_sample_gradients")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so when a GPU is there.
-# %% [markdown] tags=["ru"] of="31074e88"
+# Products and counts are the same on a GPU. What a matrix costs there first is memory, and the allocator measures it. The cell does so for 2048 inputs and outputs on a GPU, this machine's or one on which it was recorded.
+# %% [markdown] tags=["ru"] of="571622d1"
 # ## На GPU
 #
-# Произведения и подсчёты на GPU те же. Матрица обходится там дорого прежде всего по памяти, а расход памяти измеряет сам распределитель. Если GPU есть, ячейка это покажет.
+# Произведения и подсчёты на GPU те же. Матрица обходится там дорого прежде всего по памяти, а расход памяти измеряет сам распределитель. Ячейка делает это для 2048 входов и выходов на GPU: на вашем или на том, где это записали.
 # %%
-if torch.cuda.is_available():
+from autograder import on_gpu, peak_bytes
+
+
+def products_on_gpu():
     big = torch.randn(2048, 2048, device="cuda") / 45
     x, v = torch.ones(2048, device="cuda", requires_grad=True), torch.ones(2048, device="cuda")
-    for name, how in {**ways["v^T J"], **ways["J v"]}.items():
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        how(lambda p: (big @ p).tanh(), x, v)
-        peak = torch.cuda.max_memory_allocated() - before
-        print(f"{name:24} {peak:12,} B on {torch.cuda.get_device_name()}")
-else:
-    print("No CUDA device here: nothing was measured.")
+
+    def peak(how):
+        return peak_bytes(lambda: how(lambda p: (big @ p).tanh(), x, v))
+
+    return {f"peak bytes, {name}": peak(how) for name, how in {**ways["v^T J"], **ways["J v"]}.items()}
+
+
+on_gpu(products_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #

@@ -1,0 +1,51 @@
+"""What only a GPU can show: measured here when there is one, else read from a recording made on a real one.
+
+A recording is `assets/cuda/<name of the function>.json`, written by benchmarks/record_cuda.py: the device, torch's
+version and what the function measured. Where nobody has recorded yet, the lesson says so; no number is made up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..language import message
+from ..notebook import SESSION, Reply, Table
+
+RECORDINGS = Path(__file__).parents[2] / "assets" / "cuda"
+
+Measured = dict[str, "bool | int | float"]  # bytes, counts or yes and no, by what they were measured of
+
+
+def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
+    """What `measure` finds on this machine's GPU, or else what was recorded of it on another one, if it was."""
+    if torch.cuda.is_available():
+        return _table("gpu.here", measure(), device=torch.cuda.get_device_name(), torch=torch.__version__)
+    recording = RECORDINGS / f"{measure.__name__}.json"
+    if not recording.exists():
+        return Reply((message("gpu.nowhere"),))
+    recorded: dict[str, Any] = json.loads(recording.read_text(encoding="utf-8"))
+    return _table("gpu.recorded", recorded["measured"], device=recorded["device"], torch=recorded["torch"])
+
+
+def peak_bytes(work: Callable[[], object]) -> int:
+    """Bytes that the GPU's allocator holds for tensors at the peak of `work()`, beyond what it held before.
+
+    `work` runs once before: the first call of a matrix product allocates a workspace that stays. What it leaves in
+    `.grad` the first time is there before the second.
+    """
+    work()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    work()
+    return torch.cuda.max_memory_allocated() - before
+
+
+def _table(title: str, measured: Measured, **parameters: str) -> Table:
+    rows = tuple((label, str(value) if isinstance(value, bool) else f"{value:,}") for label, value in measured.items())
+    return Table(message(title, **parameters).read(SESSION.language), ("", ""), rows)
