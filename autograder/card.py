@@ -77,8 +77,8 @@ class Card:
         if public and not table and finding.inputs:
             label = "card.with" if finding.called else "card.inputs"
             yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
-        if got and (public or table):
-            first = finding.got[0].id if finding.got else ""
+        first = finding.got[0].id if finding.got else ""
+        if got and (public or table or first.startswith("raised.")):
             kind = {"raised": "card.raised", "differs.table": "card.wrong", "differs.budget": "card.counted"}
             label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
             yield self._say(label), got

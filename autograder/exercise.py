@@ -54,6 +54,8 @@ def _describe_input(value: object) -> str:
         return f"{len(value)} × (x, y), len(x) = {', '.join(str(len(item[0])) for item in value)}"
     if isinstance(value, (list, tuple)) and 0 < len(value) <= 6:
         return f"[{', '.join(map(_describe_input, value))}]"
+    if isinstance(value, type):
+        return f"class {value.__name__}"
     readable = isinstance(value, (Formula, torch.dtype, torch.device))
     return repr(value) if readable else describe(canonical(value))
 

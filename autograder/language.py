@@ -126,6 +126,28 @@ MESSAGES: dict[str, Text] = {
         "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Сам по себе он вам ничего не стоит: работу "
         "посмотрит преподаватель. Сообщите нам об этом, пожалуйста.",
     ),
+    "fault.tampered": Text(
+        "What the check relies on was replaced or left on: {what}. It has no points until a person has looked at it.",
+        "То, на чём держится проверка, заменено или оставлено включённым: {what}. Баллов нет, пока работу "
+        "не посмотрит преподаватель.",
+    ),
+    # -- what stopped a submission that is graded ----------------------------------------------------------------
+    "run.time": Text(
+        "Stopped: it ran longer than it may. Nothing after this cell was run.",
+        "Остановлено: превышено допустимое время. Ячейки ниже не выполнялись.",
+    ),
+    "run.memory": Text(
+        "Stopped: it took more memory than it may. Nothing after this cell was run.",
+        "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",
+    ),
+    "run.died": Text(
+        "The process that ran this notebook ended here. Nothing after this cell was run.",
+        "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
+    ),
+    "run.nonsense": Text(
+        "Stopped: the process that ran this notebook sent something else than outputs. A person will look at it.",
+        "Остановлено: процесс, выполнявший тетрадь, передал не то, что должен. Работу посмотрит преподаватель.",
+    ),
     "switch.on": Text("on", "включено"),
     "switch.off": Text("off", "выключено"),
     # -- notes --------------------------------------------------------------------------------------------------

@@ -25,9 +25,11 @@ from autograder.probe import using_answer
 def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
     """`module` in `dtype`, its weights and statistics drawn from `rng`, and in every `.grad` an old gradient."""
     module.to(dtype)
+    parameters = list(module.parameters())
+    sizes = [parameter.numel() for parameter in parameters]
     with torch.no_grad():
-        for parameter in module.parameters():
-            parameter.copy_(signed(rng, *parameter.shape) / 2)
+        for parameter, numbers in zip(parameters, (signed(rng, sum(sizes)) / 2).split(sizes)):
+            parameter.copy_(numbers.view_as(parameter))
             parameter.grad = torch.full_like(parameter, 100.0)
         for buffer in module.buffers():
             if buffer.is_floating_point():
@@ -64,14 +66,14 @@ def gradients_of(model: Module) -> dict[str, Tensor | None]:
     hints=[
         Text(
             "Ask of each line: which mode is on at that moment, and does the line make a new result or use an old one?",
-            "Спросите о каждой строке: какой режим включён в этот момент и создаёт ли строка новый результат или берёт "
-            "старый?",
+            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
+            "результат или берёт старый?",
         ),
         Text(
             "`no_grad` stops the recording of new operations and nothing else. `inference_mode` also marks what is "
             "made inside. `eval` is a switch of layers.",
-            "`no_grad` останавливает запись новых операций, и больше ничего. `inference_mode` вдобавок помечает всё, "
-            "что внутри создано. `eval` переключает слои.",
+            "`no_grad` отключает запись новых операций в граф, и больше ничего. `inference_mode` вдобавок помечает "
+            "всё, что создано внутри. `eval` переключает слои.",
         ),
         Text(
             "An inference tensor is refused where it would be saved for backward or edited: a product saves a "
@@ -109,7 +111,7 @@ def old_results_lose_the_flag() -> dict[str, object]:
     en="It looks as if `no_grad()` overruled `requires_grad=True`. A factory function makes a leaf, records nothing, "
     "and sets the flag it was asked for.",
     ru="Похоже, вы считаете, что `no_grad()` сильнее, чем `requires_grad=True`. На самом деле функция, создающая "
-    "тензор, делает лист, ничего не записывает и ставит флаг, о котором её просили.",
+    "тензор, создаёт лист, ничего не записывает в граф и ставит тот флаг, о котором её попросили.",
 )
 def factories_lose_the_flag() -> dict[str, object]:
     return {"torch.ones(2, requires_grad=True) under no_grad": False}
@@ -118,8 +120,8 @@ def factories_lose_the_flag() -> dict[str, object]:
 @predict_modes.mistake(
     en="It looks as if a backward pass was thought to need recording. It walks a graph that is there already, and "
     "records nothing itself.",
-    ru="Похоже, вы считаете, что обратному проходу нужно включённое отслеживание. На самом деле он идёт по уже "
-    "готовому графу и сам ничего не записывает.",
+    ru="Похоже, вы считаете, что обратному проходу нужна включённая запись. На самом деле он идёт по уже готовому "
+    "графу и сам ничего не записывает.",
 )
 def backward_is_refused() -> dict[str, object]:
     return {"loss.backward() under no_grad": "RuntimeError"}
@@ -187,7 +189,7 @@ def inference_can_be_edited() -> dict[str, object]:
 
 @predict_modes.mistake(
     en='It looks as if a flag was put where something is tried. There the answer is `"accepted"` or `"RuntimeError"`.',
-    ru='Похоже, вы поставили флаг там, где что-то пробуют сделать. Там ответ — `"accepted"` или `"RuntimeError"`.',
+    ru='Похоже, что флаг поставлен там, где что-то пробуют сделать. Там ответ — `"accepted"` или `"RuntimeError"`.',
 )
 def a_flag_for_an_attempt() -> dict[str, object]:
     return {"f + w": True}
@@ -196,6 +198,21 @@ def a_flag_for_an_attempt() -> dict[str, object]:
 @predict_modes.mistake(*predict_modes.mistakes["a_flag_for_an_attempt"].says)
 def a_flag_for_backward() -> dict[str, object]:
     return {"loss.backward() under no_grad": True}
+
+
+@predict_modes.mistake(*predict_modes.mistakes["a_flag_for_an_attempt"].says)
+def a_flag_for_a_clone() -> dict[str, object]:
+    return {"f.clone() * w": True}
+
+
+@predict_modes.mistake(*predict_modes.mistakes["a_flag_for_an_attempt"].says)
+def a_flag_for_a_product() -> dict[str, object]:
+    return {"f * w": False}
+
+
+@predict_modes.mistake(*predict_modes.mistakes["a_flag_for_an_attempt"].says)
+def a_flag_for_an_edit() -> dict[str, object]:
+    return {"f.add_(1)": False}
 
 
 @predict_modes.mistake(
@@ -215,13 +232,13 @@ def clones_stay_marked() -> dict[str, object]:
     kind="design",
     core=True,
     difficulty=2,
-    minutes=12,
+    minutes=14,
     aspects=[
         aspect(
             "predictions",
             2,
             en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
-            ru="Возвращается один тензор: предсказания для всех примеров по порядку, сделанные в режиме оценки.",
+            ru="Возвращается один тензор: предсказания для всех примеров по порядку, полученные в режиме оценки.",
         ),
         aspect(
             "kind",
@@ -235,28 +252,29 @@ def clones_stay_marked() -> dict[str, object]:
             en="Afterwards the model is as it was (the mode of each module, flags, statistics, hooks), and so is the "
             "list; recording is on or off as before the call.",
             ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики, хуки), список тоже, а запись "
-            "включена или выключена так же, как до него.",
+            "включена или выключена, как и до вызова.",
         ),
         aspect(
             "peak",
             1,
             en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
             "layers, 3 batches).",
-            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; в модели "
-            "столько же скрытых слоёв, батчей 3).",
+            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; скрытых "
+            "слоёв в модели столько же, батчей 3).",
         ),
     ],
     rtol=1e-5,
     hints=[
         Text(
             "Two things are to be switched for a while. Which of them does `eval()` switch, and what puts it back?",
-            "На время нужно переключить две вещи. Какую из них переключает `eval()` и что вернёт её в прежнее состояние?",
+            "На время нужно переключить две вещи. Какую из них переключает `eval()` и что вернёт её в прежнее "
+            "состояние?",
         ),
         Text(
             "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
             "module: remember it module by module.",
-            "`with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` каждого модуля: "
-            "запомните его у каждого.",
+            "`with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` модуля: "
+            "запомните его для каждого модуля.",
         ),
         Text(
             "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
@@ -309,8 +327,8 @@ _SAMPLES, _HIDDEN = 128, 8
 def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
     """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
 
-    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The predictions themselves
-    may exist twice, once in pieces. A copy of the model is small beside an activation.
+    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The
+    predictions themselves may exist twice, once in pieces. A copy of the model is small beside an activation.
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
     model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
@@ -356,11 +374,26 @@ def put_back(modes: list[tuple[Module, bool]]) -> None:
         module.training = training
 
 
+def one_by_one(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    """The predictions for each batch, made as they should be."""
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions = [model(x) for x in batches]
+    put_back(modes)
+    return predictions
+
+
+def joined(model: Module, batches: list[Tensor]) -> Tensor:
+    """What the solution returns."""
+    return torch.cat(one_by_one(model, batches))
+
+
 @evaluate.mistake(
     en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
     "and its activations were kept until its result was cut off.",
-    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но каждый батч записывался, и его активации "
-    "хранились, пока результат не отсоединили.",
+    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но прямой проход записан, и "
+    "активации каждого батча хранились, пока результат не отсоединили.",
 )
 def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
     modes = modes_of(model)
@@ -386,10 +419,10 @@ def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if the predictions were recorded: `eval()` does not switch recording off, and `no_grad()` acts only "
-    "after `with`. Or else the result was given the flag at the end.",
-    ru="Похоже, что предсказания записаны: `eval()` запись не выключает, а `no_grad()` действует только после `with`. "
-    "Либо флаг поставлен результату в конце.",
+    en="It looks as if the predictions were recorded: `eval()` does not switch recording off, and `no_grad()` acts "
+    "only after `with`. Or else the result was given the flag at the end.",
+    ru="Похоже, что прямой проход записан: `eval()` запись не выключает, а `no_grad()` действует только после "
+    "`with`. Либо флаг поставлен результату в конце.",
 )
 def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
     modes = modes_of(model)
@@ -402,12 +435,29 @@ def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
 @evaluate.mistake(
     en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
     "moved its statistics: `no_grad()` does not change that.",
-    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал маску, нормализация брала сам батч и сдвигала "
-    "статистики: `no_grad()` этого не отменяет.",
+    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал случайную маску, нормализация брала "
+    "статистики самого батча и сдвигала накопленные: `no_grad()` этого не отменяет.",
 )
 def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
     with torch.no_grad():
         return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="It looks as if only dropout and batch norm were put into evaluation mode. Any layer may read `training`: "
+    "here one of its own kind does.",
+    ru="Похоже, что в режим оценки переведены только dropout и нормализация по батчу. Читать `training` может любой "
+    "слой: здесь такой слой есть.",
+)
+def switches_known_layers(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    for module in model.modules():
+        if isinstance(module, (Dropout, BatchNorm1d)):
+            module.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
 
 
 @evaluate.mistake(
@@ -421,10 +471,10 @@ def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into training "
-    "mode, also those that had been in evaluation mode.",
-    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все модули, "
-    "и те, что были в режиме оценки.",
+    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into "
+    "training mode, also those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все "
+    "модули, в том числе те, что были в режиме оценки.",
 )
 def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = leaves_it_in_eval(model, batches)
@@ -435,8 +485,8 @@ def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
 @evaluate.mistake(
     en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
     "module inside, also the one that was in another mode.",
-    ru="Похоже, что запомнен режим всей модели и возвращён через `train(mode)`. Он ставит режим всем модулям внутри, "
-    "в том числе тому, у которого режим был другим.",
+    ru="Похоже, что запомнен и возвращён через `train(mode)` один режим, режим всей модели. Этот вызов переводит в "
+    "него все модули внутри, в том числе те, у которых режим был другим.",
 )
 def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
     mode = model.training
@@ -448,8 +498,8 @@ def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
 @evaluate.mistake(
     en="It looks as if the modes of the direct children were put back, each with `train(mode)`. That sets every module "
     "inside them as well.",
-    ru="Похоже, что режим возвращён только вложенным слоям первого уровня, через `train(mode)`. Он ставит режим и всем "
-    "модулям внутри них.",
+    ru="Похоже, что режим возвращён через `train(mode)` только слоям первого уровня. Этот вызов переводит в тот же "
+    "режим и все модули внутри них.",
 )
 def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
     mode, modes = model.training, [(child, child.training) for child in model.children()]
@@ -478,8 +528,8 @@ def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
 @evaluate.mistake(
     en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
     "finds it on.",
-    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри `no_grad()`, "
-    "обнаружит, что запись включена.",
+    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри "
+    "`no_grad()`, обнаружит её включённой.",
 )
 def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
     predictions: Tensor = leaks_the_mode(model, batches)
@@ -503,8 +553,9 @@ def infers(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="It looks as if `requires_grad` of the weights was switched off and not put back. The model learns nothing afterwards.",
-    ru="Похоже, что у весов снят `requires_grad` и не возвращён. После этого модель ничему не учится.",
+    en="It looks as if `requires_grad` of the weights was switched off and not put back. The model learns nothing "
+    "afterwards.",
+    ru="Похоже, что `requires_grad` весов выключен и не включён обратно. После этого модель ничему не учится.",
 )
 def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
     modes = modes_of(model)
@@ -515,16 +566,81 @@ def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
+    en="It looks as if `requires_grad` of every weight is on at the end. One of them had been frozen before the call.",
+    ru="Похоже, что в конце `requires_grad` включён у всех весов. А один из них был заморожен ещё до вызова.",
+)
+def thaws_the_model(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = freezes_the_model(model, batches)
+    model.requires_grad_(True)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the gradients of the model were cleared. Nothing here puts anything into `.grad`, and the "
+    "training around the call may still need them.",
+    ru="Похоже, что градиенты модели обнулены. Предсказания в `.grad` ничего не пишут, а обучению, посреди которого "
+    "вызвана функция, эти градиенты могут быть ещё нужны.",
+)
+def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
+    model.zero_grad()
+    return joined(model, batches)
+
+
+@evaluate.mistake(
+    en="It looks as if the list was emptied on the way, as by `pop()`. It is the caller's, who may still need the "
+    "batches.",
+    ru="Похоже, что список по дороге опустел, например из-за `pop()`. А тому, кто вызвал функцию, батчи могут быть "
+    "ещё нужны.",
+)
+def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions = joined(model, batches)
+    batches.clear()
+    return predictions
+
+
+@evaluate.mistake(
     en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
-    ru="Похоже, что возвращён список, по тензору на батч. А нужен один тензор со всеми примерами.",
+    ru="Похоже, что возвращён список: по тензору на батч. А нужен один тензор со всеми примерами.",
 )
 def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
-    modes = modes_of(model)
-    model.eval()
-    with torch.no_grad():
-        predictions = [model(x) for x in batches]
-    put_back(modes)
-    return predictions
+    return one_by_one(model, batches)
+
+
+@evaluate.mistake(
+    en="It looks as if an array of NumPy came back. Training cannot use it: a tensor was asked for.",
+    ru="Похоже, что возвращён массив NumPy. При обучении его использовать нельзя: нужен тензор.",
+)
+def returns_an_array(model: Module, batches: list[Tensor]) -> Any:
+    return joined(model, batches).numpy()
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were written into a tensor of float32. They have the dtype of what `model` "
+    "returns.",
+    ru="Похоже, что предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.",
+)
+def makes_float32(model: Module, batches: list[Tensor]) -> Tensor:
+    return joined(model, batches).float()
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were stacked. `torch.stack` wants tensors of one shape and adds a dimension; "
+    "here the batches have different sizes.",
+    ru="Похоже, что предсказания соединены через `torch.stack`. Ему нужны тензоры одной формы, и он добавляет "
+    "измерение; а размеры батчей здесь разные.",
+)
+def stacks_the_batches(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions = one_by_one(model, batches)
+    return torch.stack(predictions)
+
+
+@evaluate.mistake(
+    en="It looks as if only the predictions of the first batch came back: `return` ends the loop, too.",
+    ru="Похоже, что возвращены предсказания только для первого батча, например потому, что `return` стоит внутри "
+    "цикла.",
+)
+def returns_the_first(model: Module, batches: list[Tensor]) -> Tensor:
+    return one_by_one(model, batches)[0]
 
 
 @evaluate.mistake(
@@ -532,8 +648,7 @@ def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
     ru="Похоже, что возвращены предсказания только для последнего батча.",
 )
 def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions: list[Tensor] = returns_a_list(model, batches)
-    return predictions[-1]
+    return one_by_one(model, batches)[-1]
 
 
 @evaluate.mistake(
@@ -541,7 +656,7 @@ def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
     ru="Похоже, что ничего не возвращено.",
 )
 def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
-    returns_a_list(model, batches)
+    one_by_one(model, batches)
 
 
 # ------------------------------------------------------------------------------------------- core: freezing the start
@@ -573,22 +688,23 @@ def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
             1,
             en="A training step of an optimizer that holds *all* parameters leaves the frozen ones where they were and "
             "moves the others as before.",
-            ru="Шаг оптимизатора, которому переданы *все* параметры, не сдвигает замороженные, а остальные сдвигает "
-            "как прежде.",
+            ru="Шаг оптимизатора, которому переданы *все* параметры, не сдвигает замороженные, а остальные сдвигает, "
+            "как и прежде.",
         ),
         aspect(
             "saved",
             1,
             en="A forward pass keeps no activation of the frozen layers (bytes; outputs of 64 × 32 numbers of 4 "
             "hidden layers, 2 of them frozen).",
-            ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя, их выходы по 64 × 32 "
-            "чисел, заморожены 2 слоя).",
+            ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
+            "чисел, 2 слоя заморожены).",
         ),
     ],
     hints=[
         Text(
             "After the call, print `requires_grad` of every parameter. Which object got the flag that the code sets?",
-            "После вызова напечатайте `requires_grad` каждого параметра. Какой объект получил флаг, который ставит код?",
+            "После вызова напечатайте `requires_grad` каждого параметра. Какой объект получил флаг, который ставит "
+            "код?",
         ),
         Text(
             "A module is not a tensor: it has the method `requires_grad_`. And an optimizer moves whatever has "
@@ -650,6 +766,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
     nested = redrawn(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
     nested[1].eval()
+    nested[4].eval()
     nested[5].bias.requires_grad_(False)
     nested[5].bias.grad = None
     yield Case(model=nested, k=3)
@@ -670,8 +787,8 @@ def frozen(layers: Module) -> None:
 @freeze.mistake(
     en="It looks as if the flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name "
     "without effect; and `eval()` does not freeze, it is about dropout and batch norm.",
-    ru="Похоже, что флаг поставлен слоям. Модуль принимает любой атрибут, и `requires_grad` остаётся именем без "
-    "последствий; а `eval()` не замораживает, он касается dropout и нормализации по батчу.",
+    ru="Похоже, что флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего "
+    "не меняется; а `eval()` не замораживает: он касается dropout и нормализации по батчу.",
 )
 def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
@@ -715,8 +832,8 @@ def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
 @freeze.mistake(
     en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
     "input a gradient; parameters learn by their own flags.",
-    ru="Похоже, что заморожена вся модель, а требовать градиента попросили вход слоя `k`. Градиент получит этот вход; "
-    "параметры обучаются по своим собственным флагам.",
+    ru="Похоже, что заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: "
+    "обучается ли параметр, решает его собственный флаг.",
 )
 def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
     frozen(model)
@@ -744,7 +861,7 @@ def one_too_many(model: Sequential, k: int) -> list[Parameter]:
 
 @freeze.mistake(
     en="It looks as if `k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
-    ru="Похоже, что `k` отсчитано по параметрам, а не по слоям. У линейного слоя их два, у `Tanh` ни одного.",
+    ru="Похоже, что `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` ни одного.",
 )
 def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
     for parameter in list(model.parameters())[:k]:
@@ -816,6 +933,49 @@ def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
+    en="It looks as if the right parameters were frozen, and the whole model put into evaluation mode as well. "
+    "`training` was to stay as it is.",
+    ru="Похоже, что заморожены верные параметры, но вся модель ещё и переведена в режим оценки. `training` должен был "
+    "остаться прежним.",
+)
+def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.eval()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if `train()` was called, on the model or on its later layers. It puts all of them into training "
+    "mode, also those that had been in evaluation mode.",
+    ru="Похоже, что для модели или для её последующих слоёв вызван `train()`. Он переводит в режим обучения все "
+    "слои, в том числе те, что были в режиме оценки.",
+)
+def trains_the_model(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.train()
+    return learning(model)
+
+
+@freeze.mistake(*freeze.mistakes["trains_the_model"].says)
+def trains_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model[k:].train()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the parameters were replaced by new ones. An optimizer and the caller still hold the old "
+    "objects, which learn as before.",
+    ru="Похоже, что параметры заменены новыми. У оптимизатора остались прежние объекты, и обучаются по-прежнему они.",
+)
+def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].modules():
+        for name, parameter in list(layer.named_parameters(recurse=False)):
+            setattr(layer, name, Parameter(parameter.detach().clone(), requires_grad=False))
+    return learning(model)
+
+
+@freeze.mistake(
     en="It looks as if all parameters came back, the frozen ones, too.",
     ru="Похоже, что возвращены все параметры, включая замороженные.",
 )
@@ -825,7 +985,50 @@ def returns_everything(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen before.",
+    en="It looks as if the list was made before the layers were frozen: their parameters are still in it.",
+    ru="Похоже, что список составлен до заморозки: параметры замороженных слоёв всё ещё в нём.",
+)
+def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
+    parameters = learning(model)
+    frozen(model[:k])
+    return parameters
+
+
+@freeze.mistake(
+    en="It looks as if the frozen parameters came back. Those that still learn were asked for.",
+    ru="Похоже, что возвращены замороженные параметры. А нужны те, которые по-прежнему обучаются.",
+)
+def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model[:k].parameters())
+
+
+@freeze.mistake(
+    en="It looks as if a generator, a `filter` or a set came back, not a list. The first two are used up after one "
+    "walk; a set has no order.",
+    ru="Похоже, что возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один "
+    "раз, а у множества нет порядка.",
+)
+def returns_a_generator(model: Sequential, k: int) -> Iterator[Parameter]:
+    frozen(model[:k])
+    return (parameter for parameter in model.parameters() if parameter.requires_grad)
+
+
+@freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
+def returns_a_filter(model: Sequential, k: int) -> Iterator[Parameter]:
+    frozen(model[:k])
+    return filter(lambda parameter: parameter.requires_grad, model.parameters())
+
+
+@freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
+def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
+    frozen(model[:k])
+    return set(learning(model))
+
+
+@freeze.mistake(
+    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen "
+    "before.",
     ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
 )
 def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
@@ -853,8 +1056,8 @@ def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one whose "
-    "gradient is zero: weight decay and momentum still move it.",
+    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one "
+    "whose gradient is zero: weight decay and momentum still move it.",
     ru="Похоже, что старые градиенты стали нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым "
     "градиентом: затухание весов и накопленный импульс его всё равно сдвинут.",
 )
@@ -875,8 +1078,8 @@ def returns_names(model: Sequential, k: int) -> list[str]:
 @freeze.mistake(
     en="It looks as if the gradients of the whole model were cleared. The layers that learn may be in the middle of "
     "accumulating theirs.",
-    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз свои градиенты "
-    "накапливать.",
+    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз накапливать свои "
+    "градиенты.",
 )
 def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
     frozen(model[:k])
@@ -887,8 +1090,8 @@ def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
 @freeze.mistake(
     en="It looks as if the data was asked to require grad. Then the frozen layers are recorded again, for the gradient "
     "of the data, and keep their activations.",
-    ru="Похоже, что требовать градиента попросили данные. Тогда замороженные слои снова записываются, ради градиента "
-    "данных, и хранят свои активации.",
+    ru="Похоже, что флаг включён у самих данных. Тогда ради их градиента замороженные слои снова записываются и хранят "
+    "свои активации.",
 )
 def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
     frozen(model[:k])
@@ -910,8 +1113,8 @@ def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
         Text(
             "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
             "it that tensor which is edited?",
-            "Для каждой строки: что нужно производной первой операции — её вход, её выход или ничего? И этот ли тензор "
-            "меняют?",
+            "Для каждой строки: что нужно, чтобы вычислить производную первой операции, — её вход, её выход или "
+            "ничего? И этот ли тензор меняют?",
         ),
         Text(
             "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf, a view of a leaf and the "
@@ -922,8 +1125,8 @@ def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
         Text(
             "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
             "`y[0] = 7` leaves 0 at its place.",
-            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = 7` "
-            "оставляет на своём месте 0.",
+            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = "
+            "7` даёт на этом месте 0.",
         ),
     ],
 )
@@ -942,8 +1145,8 @@ def squares_need_nothing() -> dict[str, object]:
 
 @predict_in_place.mistake(
     en="It looks as if backward took the edited `h`. It compares the version of what it saved and refuses to go on.",
-    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `h`. На самом деле он сверяет версию того, что "
-    "сохранил, и отказывается продолжать.",
+    ru="Похоже, вы считаете, что обратный проход возьмёт изменённый `h`. На самом деле он сверяет версию "
+    "сохранённого тензора и прерывается с ошибкой.",
 )
 def takes_the_new_numbers() -> dict[str, object]:
     return {"y = h ** 2; h.add_(1)": [4.0, 10.0]}
@@ -962,8 +1165,8 @@ def squares_need_their_result() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if the edit `y.mul_(3)` was not recorded. An in-place operation is an operation like any other: "
     "its derivative, 3, is a factor of the gradient.",
-    ru="Похоже, вы считаете, что изменение `y.mul_(3)` не записано. На самом деле операция с изменением на месте — такая же "
-    "операция: её производная, 3, входит в градиент множителем.",
+    ru="Похоже, вы считаете, что изменение `y.mul_(3)` не записано. На самом деле это такая же операция, как все: её "
+    "производная, 3, входит в градиент множителем.",
 )
 def edits_are_not_recorded() -> dict[str, object]:
     return {"y = h ** 2; y.mul_(3)": [2.0, 8.0]}
@@ -982,7 +1185,7 @@ def roots_need_their_input() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if adding 1 to the result of `sqrt` was harmless, since the derivative of the addition is 1. But "
     "`sqrt` kept that very result for its own derivative.",
-    ru="Похоже, вы считаете, что прибавить 1 к результату `sqrt` безвредно: ведь производная сложения равна 1. На "
+    ru="Похоже, вы считаете, что прибавить 1 к результату `sqrt` безвредно, ведь производная сложения равна 1. На "
     "самом деле `sqrt` хранит этот самый результат для своей производной.",
 )
 def roots_do_not_keep_their_result() -> dict[str, object]:
@@ -1010,8 +1213,8 @@ def products_save_both() -> dict[str, object]:
 
 
 @predict_in_place.mistake(
-    en="It looks as if an edit of a constant could do no harm. The derivative of `h * k` with respect to `h` is `k`: it "
-    "is the constant that was saved.",
+    en="It looks as if an edit of a constant could do no harm. The derivative of `h * k` with respect to `h` is `k`: "
+    "it is the constant that was saved.",
     ru="Похоже, вы считаете, что изменение константы безвредно. На самом деле производная `h * k` по `h` равна `k`: "
     "сохранена как раз константа.",
 )
@@ -1031,8 +1234,8 @@ def takes_the_new_constant() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if `relu_()` broke its own derivative. It needs the result to see where it is positive, and the "
     "result is what `h` now holds.",
-    ru="Похоже, вы считаете, что `relu_()` портит собственную производную. На самом деле ей нужен результат — где он "
-    "положителен, — а именно результат теперь и лежит в `h`.",
+    ru="Похоже, вы считаете, что `relu_()` портит собственную производную. На самом деле ей нужно знать, где "
+    "положителен результат, а он теперь и лежит в `h`.",
 )
 def one_relu_breaks() -> dict[str, object]:
     return {"y = h.relu_()": "RuntimeError"}
@@ -1041,8 +1244,8 @@ def one_relu_breaks() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if the second `relu_()` was taken for harmless, since it changes no number. The counter counts "
     "edits, not differences, and the first one had saved its result.",
-    ru="Похоже, вы считаете, что второй `relu_()` безвреден: ведь числа те же. На самом деле счётчик считает изменения, "
-    "а не разницу, а первый вызов свой результат сохранил.",
+    ru="Похоже, вы считаете, что второй `relu_()` безвреден, ведь числа те же. На самом деле счётчик считает "
+    "изменения, а не разницу, а первый вызов свой результат сохранил.",
 )
 def the_second_relu_is_harmless() -> dict[str, object]:
     return {"y = h.relu_().relu_()": [1.0, 1.0]}
@@ -1092,7 +1295,7 @@ def leaves_may_be_edited() -> dict[str, object]:
     en="It looks as if a detour through a view made the edit of a leaf legal. A view of a leaf is refused as the leaf "
     "itself is.",
     ru="Похоже, вы считаете, что через представление лист менять можно. На самом деле менять представление листа "
-    "запрещено так же, как сам лист.",
+    "запрещено так же, как и сам лист.",
 )
 def views_of_leaves_may_be_edited() -> dict[str, object]:
     return {"x[0].mul_(10); y = x * 2": [20.0, 2.0]}
@@ -1106,17 +1309,17 @@ def views_of_leaves_have_no_effect() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if the constant 7 let the gradient through. The old `y[0]` has no influence on the result any "
     "more: 0.",
-    ru="Похоже, вы считаете, что константа 7 пропускает градиент. На самом деле прежний `y[0]` на результат больше не "
-    "влияет: там 0.",
+    ru="Похоже, вы считаете, что константа 7 пропускает градиент. На самом деле прежний `y[0]` на результат больше "
+    "не влияет, и градиент там равен 0.",
 )
 def writing_keeps_the_gradient() -> dict[str, object]:
     return {"y = h * 3; y[0] = 7": [3.0, 3.0]}
 
 
 @predict_in_place.mistake(
-    en="It looks as if the number 7 was taken for the gradient at its place. 7 is a constant there: the gradient of `x` "
-    "is 0.",
-    ru="Похоже, вы считаете, что градиент на месте записи равен 7. На самом деле 7 там — константа: градиент `x` на "
+    en="It looks as if the number 7 was taken for the gradient at its place. 7 is a constant there: the gradient of "
+    "`x` is 0.",
+    ru="Похоже, вы считаете, что градиент на изменённом месте равен 7. На самом деле 7 — константа: градиент `x` на "
     "этом месте равен 0.",
 )
 def writing_gives_the_number() -> dict[str, object]:
@@ -1126,8 +1329,8 @@ def writing_gives_the_number() -> dict[str, object]:
 @predict_in_place.mistake(
     en="It looks as if writing into a part of a result was expected to fail. Multiplication by a number saved nothing, "
     "so the edit is recorded and the rest goes on.",
-    ru="Похоже, вы считаете, что писать в часть результата нельзя. На самом деле умножение на число ничего не "
-    "сохранило: изменение записано, остальное считается дальше.",
+    ru="Похоже, вы считаете, что менять часть результата нельзя. На самом деле умножение на число ничего не "
+    "сохранило: изменение записано, а остальное вычисляется, как обычно.",
 )
 def writing_is_refused() -> dict[str, object]:
     return {"y = h * 3; y[0] = 7": "RuntimeError"}
@@ -1152,16 +1355,16 @@ def writing_is_refused() -> dict[str, object]:
         aspect(
             "gradients",
             2,
-            en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and `smooth` "
-            "itself puts nothing into `.grad`.",
-            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама `smooth` в "
-            "`.grad` ничего не кладёт.",
+            en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
+            "`smooth` itself puts nothing into `.grad`.",
+            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама "
+            "`smooth` в `.grad` ничего не кладёт.",
         ),
         aspect(
             "saved",
             1,
             en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
-            ru="Граф хранит не больше 4 тензоров размера `x` (байты; для 32 строк по 64 числа).",
+            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 32 строк по 64 числа).",
             after=("y", "gradients"),
         ),
     ],
@@ -1169,16 +1372,18 @@ def writing_is_refused() -> dict[str, object]:
     hints=[
         Text(
             "Which operation needs `y[t - 1]` later, and for whose gradient? What happens to its memory in between?",
-            "Какой операции позже понадобится `y[t - 1]` и ради чьего градиента? Что тем временем происходит с его "
-            "памятью?",
+            "Какой операции позже понадобится `y[t - 1]` и ради чьего градиента? Что до этого происходит с памятью "
+            "этой строки?",
         ),
         Text(
             "All rows of `y` share one memory and one version counter. Rows with memory of their own would not disturb "
             "each other.",
-            "У всех строк `y` общая память и общий счётчик версий. Строки с собственной памятью друг другу не мешали бы.",
+            "У всех строк `y` общая память и общий счётчик версий. Строки с собственной памятью друг другу не мешали "
+            "бы.",
         ),
         Text(
-            "Keep the rows in a list; each new one is computed from the last one in the list. `torch.stack` at the end.",
+            "Keep the rows in a list; each new one is computed from the last one in the list. `torch.stack` at the "
+            "end.",
             "Держать строки в списке; каждая новая вычисляется из последней в списке. В конце `torch.stack`.",
         ),
     ],
@@ -1210,7 +1415,7 @@ def wording(error: Exception) -> str:
 
 
 def _saved_by(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
-    """Bytes saved for 32 rows of 64 numbers. Needed is every row once; a copy of all rows at each step is 32 times x."""
+    """Bytes saved for 32 rows of 64 numbers. Needed is every row once; all rows at each step are 32 times `x`."""
     x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with saved_bytes(known=[x, a]) as saved:
@@ -1237,10 +1442,10 @@ def in_rows(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lam
 
 
 @smooth.mistake(
-    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A row is a "
-    "view: the same memory, the same version counter, and the next write moves it.",
-    ru="Похоже, что строки по-прежнему пишутся в один тензор, пусть и в копию `x` или в другой записи. Строка — это "
-    "представление: та же память, тот же счётчик версий, и следующая запись его сдвигает.",
+    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A "
+    "row is a view: the same memory, the same version counter, and the next write moves it.",
+    ru="Похоже, что строки по-прежнему помещаются в один тензор, пусть это и копия `x` или код выглядит иначе. "
+    "Строка — это представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
 )
 def names_the_row(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1267,7 +1472,7 @@ def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 @smooth.mistake(
     en="It looks as if a leaf is written into: `x` itself, or a `y` that was given `requires_grad`.",
-    ru="Похоже, что запись идёт в лист: в сам `x` или в `y`, которому поставлен `requires_grad`.",
+    ru="Похоже, что изменён лист: сам `x` или `y`, у которого включён `requires_grad`.",
 )
 def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x).requires_grad_()
@@ -1278,10 +1483,21 @@ def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
+    en="It looks as if the rows are written into the memory of `x`: `detach()` and `.data` copy nothing.",
+    ru="Похоже, что строки помещаются в память самого `x`: `detach()` и `.data` ничего не копируют.",
+)
+def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
+    y = x.detach()
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
     en="It looks as if rows are written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph "
     "those rows are constants.",
-    ru="Похоже, что строки пишутся в обход графа (`.data` или `no_grad()`). Ошибки нет, но для графа такие строки — "
-    "константы.",
+    ru="Похоже, что строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа "
+    "такие строки — константы.",
 )
 def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1294,8 +1510,8 @@ def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
     "next line writes into that copy.",
-    ru="Похоже, что `y` копируется перед записью. Тогда сохранена строка новой копии, и тут же следует запись в эту "
-    "же копию.",
+    ru="Похоже, что `y` копируется до изменения. Тогда сохранена строка новой копии, и тут же меняется эта самая "
+    "копия.",
 )
 def copies_before(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1307,10 +1523,10 @@ def copies_before(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph keeps "
-    "a copy of the whole of `y` for every row.",
-    ru="Похоже, что на каждом шаге копируются все строки. Перезаписи тогда нет, но граф хранит по копии всего `y` на "
-    "каждую строку.",
+    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph "
+    "keeps a copy of the whole of `y` for every row.",
+    ru="Похоже, что на каждом шаге копируются все прежние строки. Сохранённое тогда не меняется, но граф хранит по "
+    "копии всего `y` на каждую строку.",
 )
 def copies_everything(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -1321,19 +1537,19 @@ def copies_everything(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and so "
-    "is the part of the gradient that comes through earlier rows.",
-    ru="Похоже, что предыдущая строка отсоединена от графа, через `detach()` или `.data`. Ошибки больше нет, но нет и той "
-    "части градиента, которая идёт через предыдущие строки.",
+    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and "
+    "so is the part of the gradient that comes through earlier rows.",
+    ru="Похоже, что предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и "
+    "той части градиента, которая идёт через предыдущие строки.",
 )
 def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
     return in_rows(x, a, Tensor.detach)
 
 
 @smooth.mistake(
-    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back is a "
-    "constant.",
-    ru="Похоже, что строки записаны незаметно для autograd: внутри `no_grad()` или в `y.data`. Возвращается константа.",
+    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back "
+    "is a constant.",
+    ru="Похоже, что строки получены в обход графа: внутри `no_grad()` или через `y.data`. Возвращается константа.",
 )
 def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
     with torch.no_grad():
@@ -1343,7 +1559,7 @@ def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="It looks as if the averages have no history, and `y` was given the flag at the end. It is a leaf then: `x` and "
     "`a` get nothing.",
-    ru="Похоже, что у средних нет истории, а `y` в конце поставлен флаг. Тогда это лист: `x` и `a` не получают ничего.",
+    ru="Похоже, что у средних нет истории, а флаг у `y` включён в конце. Тогда это лист: `x` и `a` не получают ничего.",
 )
 def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
     y = in_rows(x.detach(), a.detach())
@@ -1374,8 +1590,46 @@ def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
+    en="It looks as if a backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the "
+    "caller to ask for.",
+    ru="Похоже, что обратный проход выполнен внутри `smooth`. Он заполнил `.grad` у `x` и `a`; а это дело того, кто "
+    "вызвал функцию.",
+)
+def runs_backward(x: Tensor, a: Tensor) -> Tensor:
+    y = in_rows(x, a)
+    y.sum().backward(retain_graph=True)
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
+    "`empty_like(x)` and `x.new_zeros(...)` take the dtype of `x`.",
+    ru="Похоже, что средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из "
+    "чисел. `empty_like(x)` и `x.new_zeros(...)` берут dtype у `x`.",
+)
+def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).float()
+
+
+@smooth.mistake(
+    en="It looks as if the averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
+    ru="Похоже, что средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
+)
+def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).double()
+
+
+@smooth.mistake(
+    en="It looks as if the rows were joined end to end: `torch.cat` makes no new dimension.",
+    ru="Похоже, что строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
+)
+def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).flatten()
+
+
+@smooth.mistake(
     en="It looks as if the two weights were exchanged: `a` belongs to the previous average.",
-    ru="Похоже, что веса переставлены: `a` относится к предыдущему среднему.",
+    ru="Похоже, что веса перепутаны: `a` относится к предыдущему среднему.",
 )
 def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
     return in_rows(x, 1 - a)
@@ -1429,26 +1683,30 @@ def smooths_in_vain(x: Tensor, a: Tensor) -> None:
     kind="find the bug",
     core=True,
     difficulty=3,
-    minutes=14,
+    minutes=16,
     aspects=[
         aspect(
             "D",
             2,
-            en="The weights of `D` make the step of `d_loss`, with its gradient at the weights from before the call.",
-            ru="Шаг `D` сделан по градиенту `d_loss`, взятому при весах, которые были до вызова.",
+            en="`opt_D` makes one step, with the gradient of `d_loss` at the weights from before the call; the flags "
+            "and modes of `D` stay.",
+            ru="`opt_D` делает один шаг по градиенту `d_loss` при весах, которые были до вызова; флаги и режимы `D` "
+            "прежние.",
         ),
         aspect(
             "G",
             2,
-            en="The weights of `G` make the step of `g_loss`, with its gradient at the weights from before the call.",
-            ru="Шаг `G` сделан по градиенту `g_loss`, взятому при весах, которые были до вызова.",
+            en="`opt_G` makes one step, with the gradient of `g_loss` at the weights from before the call; the flags "
+            "and modes of `G` stay.",
+            ru="`opt_G` делает один шаг по градиенту `g_loss` при весах, которые были до вызова; флаги и режимы `G` "
+            "прежние.",
         ),
     ],
     rtol=1e-5,
     hints=[
         Text(
             "Which weights does the backward pass of `g_loss` go through, and which line has changed them by then?",
-            "Через какие веса идёт обратный проход `g_loss` и какая строка к этому времени их изменила?",
+            "Через какие веса идёт обратный проход из `g_loss` и какая строка кода к этому времени их изменила?",
         ),
         Text(
             "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
@@ -1466,13 +1724,13 @@ def smooths_in_vain(x: Tensor, a: Tensor) -> None:
 )
 def gan_step(answer: Any, case: Case) -> dict[str, object]:
     steps = []
-    case.opt_G.register_step_post_hook(lambda *_: steps.append("G"))
+    case.opt_D.register_step_post_hook(lambda *_: steps.append("opt_D"))
+    case.opt_G.register_step_post_hook(lambda *_: steps.append("opt_G"))
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
         return {
-            "D": numbers_of(case.D) | flags(case.D, "D"),
-            "G": numbers_of(case.G) | flags(case.G, "G"),
-            "steps of G": len(steps),
+            "D": {"steps.count(opt_D)": steps.count("opt_D")} | numbers_of(case.D) | flags(case.D, "D"),
+            "G": {"steps.count(opt_G)": steps.count("opt_G")} | numbers_of(case.G) | flags(case.G, "G"),
             "gradients of G": {name: size_of(gradient) for name, gradient in gradients_of(case.G).items()},
         }
 
@@ -1507,8 +1765,8 @@ def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, T
 
 
 @gan_step.mistake(
-    en="It looks as if one of the steps still comes before the second backward pass. `retain_graph` keeps the graph, but "
-    "what is saved there are the weights themselves, and the step edits them.",
+    en="It looks as if one of the steps still comes before the second backward pass. `retain_graph` keeps the graph, "
+    "but what is saved there are the weights themselves, and the step edits them.",
     ru="Похоже, что один из шагов по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
     "сохранены в нём сами веса, а шаг их меняет.",
 )
@@ -1526,7 +1784,8 @@ def steps_too_early(*game: Any) -> None:
 @gan_step.mistake(
     en="It looks as if the first backward pass freed the graph that the second one needs, as both go through the same "
     "call of `D`.",
-    ru="Похоже, что первый обратный проход освободил граф, который нужен второму: оба идут через один и тот же вызов `D`.",
+    ru="Похоже, что первый обратный проход освободил граф, который нужен второму: оба идут через один и тот же вызов "
+    "`D`.",
 )
 def frees_the_graph(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1540,10 +1799,10 @@ def frees_the_graph(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the steps come after both backward passes, and `g_loss` has added its gradient to the weights of "
-    "`D`. The two losses have opposite signs on the fakes: `D` learns from the real samples alone.",
-    ru="Похоже, что шаги стоят после обоих обратных проходов и `g_loss` прибавила свой градиент к весам `D`. Для "
-    "подделок знаки потерь противоположны: `D` учится только на настоящих примерах.",
+    en="It looks as if `D` learned from the real samples alone. When both backward passes come before the steps, "
+    "`g_loss` adds its gradient to the weights of `D`, and on the fakes the two losses have opposite signs.",
+    ru="Похоже, что `D` учится только на настоящих примерах. Если оба обратных прохода стоят до шагов, `g_loss` "
+    "прибавляет свой градиент к весам `D`, а для подделок знаки двух функций потерь противоположны.",
 )
 def pollutes_D(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1557,10 +1816,10 @@ def pollutes_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. They "
-    "cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
-    ru="Похоже, что градиенты обнулены один раз, в начале, и обе функции потерь сложились во всех весах. Вклады "
-    "подделок взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
+    en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. "
+    "They cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
+    ru="Похоже, что градиенты обнулены один раз, в начале, и градиенты обеих функций потерь сложились у всех весов. "
+    "Вклады подделок взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
 )
 def mixes_both(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1573,10 +1832,10 @@ def mixes_both(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the gradients of `D` were cleared again before the backward pass of `g_loss`. What `D` then steps "
-    "by is the gradient of `g_loss`, which has filled its weights as well.",
-    ru="Похоже, что перед обратным проходом `g_loss` градиенты `D` обнулены ещё раз. Шаг `D` тогда сделан по градиенту "
-    "`g_loss`: она заполнила и его веса.",
+    en="It looks as if the gradients of `D` were cleared again before the backward pass of `g_loss`. What `D` then "
+    "steps by is the gradient of `g_loss`, which has filled its weights as well.",
+    ru="Похоже, что перед обратным проходом из `g_loss` градиенты `D` обнулены ещё раз. Тогда `D` делает шаг по "
+    "градиенту `g_loss`, который попал и в его веса.",
 )
 def clears_D_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1591,10 +1850,10 @@ def clears_D_again(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in `.grad` "
-    "was not cleared before `g_loss` came. On the fakes the two cancel.",
-    ru="Похоже, что с `D` всё верно, а `G` стоит на месте: `d_loss` тоже прошла через `G`, и то, что она оставила в "
-    "`.grad`, не обнулили перед `g_loss`. Вклады подделок взаимно уничтожаются.",
+    en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in "
+    "`.grad` was not cleared before `g_loss` came. On the fakes the two cancel.",
+    ru="Похоже, что с `D` всё верно, а `G` стоит на месте: обратный проход из `d_loss` тоже идёт через `G`, и то, "
+    "что он оставил в `.grad`, не обнулили перед `g_loss`. Вклады подделок взаимно уничтожаются.",
 )
 def pollutes_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1610,8 +1869,8 @@ def pollutes_G(*game: Any) -> None:
 @gan_step.mistake(
     en="It looks as if the step of `D` was made first and the fakes were judged again by the new `D`. Many programs do "
     "so, but here both gradients belong to the weights from before the call.",
-    ru="Похоже, что сначала сделан шаг `D`, а подделки потом оценены новым `D`. Так делают многие программы, но здесь оба "
-    "градиента берутся при весах, какими они были до вызова.",
+    ru="Похоже, что сначала сделан шаг `D`, а подделки потом оценены новым `D`. Так делают многие программы, но "
+    "здесь оба градиента берутся при весах, которые были до вызова.",
 )
 def judges_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1626,8 +1885,8 @@ def judges_again(*game: Any) -> None:
 @gan_step.mistake(
     en="It looks as if `G` made its step first and `D` judged the fakes of the new `G`. Both gradients belong to the "
     "weights from before the call.",
-    ru="Похоже, что сначала сделан шаг `G`, а `D` оценил подделки нового `G`. Оба градиента берутся при весах, какими они "
-    "были до вызова.",
+    ru="Похоже, что сначала сделан шаг `G`, а `D` оценил подделки нового `G`. Оба градиента берутся при весах, "
+    "которые были до вызова.",
 )
 def paints_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1640,10 +1899,10 @@ def paints_again(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if the fakes were cut off from `G` for both losses. `d_loss` does not need `G`, but `g_loss` has no "
-    "way to it any more: `G` gets no gradient.",
-    ru="Похоже, что подделки отсоединены от `G` для обеих функций потерь. `d_loss` обходится без `G`, но и у `g_loss` "
-    "больше нет к нему пути: `G` не получает градиента.",
+    en="It looks as if `G` had no gradient when its step came: the fakes were cut off from `G` for both losses, "
+    "`g_loss` made no backward pass, or `.grad` was cleared after it.",
+    ru="Похоже, что к своему шагу `G` остался без градиента: подделки отсоединены от `G` для обеих функций потерь, "
+    "обратного прохода из `g_loss` не было или `.grad` обнулили после него.",
 )
 def cuts_off_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1658,8 +1917,8 @@ def cuts_off_G(*game: Any) -> None:
 @gan_step.mistake(
     en="It looks as if the step of `D` was hidden from the version counter, as by `.data` or by restoring it. The "
     "backward pass of `g_loss` went on with the new weights of `D`: a gradient of no loss.",
-    ru="Похоже, что шаг `D` скрыт от счётчика версий, например через `.data`. Обратный проход `g_loss` взял новые веса "
-    "`D`: это градиент функции потерь, которой не было.",
+    ru="Похоже, что шаг `D` скрыт от счётчика версий, например через `.data`. Обратный проход из `g_loss` взял новые "
+    "веса `D`: это градиент функции потерь, которой не было.",
 )
 def hides_the_step(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
@@ -1674,7 +1933,8 @@ def hides_the_step(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="It looks as if old gradients were not cleared: what lay in `.grad` before the call has become part of the step.",
+    en="It looks as if old gradients were not cleared: what lay in `.grad` before the call has become part of the "
+    "step.",
     ru="Похоже, что старые градиенты не обнулены: то, что лежало в `.grad` до вызова, вошло в шаг.",
 )
 def clears_nothing(*game: Any) -> None:
@@ -1702,6 +1962,21 @@ def climbs(*game: Any) -> None:
 
 
 @gan_step.mistake(
+    en="It looks as if `D` climbed: its loss has the wrong sign.",
+    ru="Похоже, что `D` делает шаг в сторону роста своей функции потерь: неверен знак.",
+)
+def climbs_with_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (-d_loss).backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
     en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$. Many programs use it, but here the "
     "loss of `G` is another one.",
     ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$. Так делают многие программы, но здесь у "
@@ -1715,6 +1990,129 @@ def learns_from_another_loss(*game: Any) -> None:
     d_loss.backward(inputs=list(D.parameters()))
     (-D(G(ideas)).log().mean()).backward(inputs=list(G.parameters()))
     opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$, not from the loss asked for, and that "
+    "gradient was added to the one in the weights of `D` before their step.",
+    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$, а это другая функция потерь. К тому же "
+    "её градиент ещё до шага прибавлен к градиенту весов `D`.",
+)
+def pollutes_D_with_another_loss(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_G.zero_grad()
+    (-D(G(ideas)).log().mean()).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` makes a step first, and `G` then learns from $-\\overline{\\log D(G(\\text{ideas}))}$ "
+    "with the new `D`. Many programs do so; here `G` has another loss, at the weights from before the call.",
+    ru="Похоже, что сначала делает шаг `D`, а `G` потом учится на $-\\overline{\\log D(G(\\text{ideas}))}$ с новым "
+    "`D`. Так делают многие программы; но здесь у `G` другая функция потерь, и берётся она при весах, которые были "
+    "до вызова.",
+)
+def plays_the_usual_game(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+    opt_G.zero_grad()
+    (-D(G(ideas)).log().mean()).backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the losses were sums over the samples; they are means.",
+    ru="Похоже, что функции потерь вычислены как суммы по примерам; а нужны средние.",
+)
+def sums_over_samples(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    score_real, score_fake = D(real), D(G(ideas))
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (-score_real.log().sum() - (1 - score_fake).log().sum()).backward(inputs=list(D.parameters()), retain_graph=True)
+    (1 - score_fake).log().sum().backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the weights were moved by hand. The step belongs to the optimizer: Adam, for one, does not "
+    "subtract `lr` times the gradient.",
+    ru="Похоже, что веса сдвинуты вручную. Шаг — дело оптимизатора: Adam, например, вычитает не градиент, умноженный "
+    "на `lr`.",
+)
+def steps_by_hand(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    for_D = torch.autograd.grad(d_loss, list(D.parameters()), retain_graph=True)
+    for_G = torch.autograd.grad(g_loss, list(G.parameters()))
+    with torch.no_grad():
+        for network, gradients, optimizer in ((D, for_D, opt_D), (G, for_G, opt_G)):
+            for parameter, gradient in zip(network.parameters(), gradients):
+                parameter.sub_(optimizer.param_groups[0]["lr"] * gradient)
+
+
+@gan_step.mistake(
+    en="It looks as if neither network made a step: the gradients are there, and nobody moved by them.",
+    ru="Похоже, что ни одна из сетей не сделала шага: градиенты есть, но веса на месте.",
+)
+def makes_no_step(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+
+
+@gan_step.mistake(
+    en="It looks as if `zero_grad()` stands between the backward passes and the steps. An optimizer that finds no "
+    "gradient moves nothing.",
+    ru="Похоже, что `zero_grad()` стоит между обратными проходами и шагами. Без градиентов оптимизатор ничего не "
+    "сдвигает.",
+)
+def clears_before_the_steps(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss.backward(retain_graph=True)
+    g_loss.backward()
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` was frozen for the backward pass of `g_loss` and stayed so. Its flags were to be as before.",
+    ru="Похоже, что `D` на время обратного прохода из `g_loss` заморожен и таким остался. А флаги должны были остаться "
+    "прежними.",
+)
+def leaves_D_frozen(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    D.requires_grad_(False)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if only `G` made its step.",
+    ru="Похоже, что шаг сделал только `G`.",
+)
+def forgets_D(*game: Any) -> None:
+    G, D, opt_G, _, real, ideas = game
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
     opt_G.step()
 
 
@@ -1749,7 +2147,7 @@ def forgets_G(*game: Any) -> None:
             1,
             en="The rest is as it was: flags, modes and weights of both, and what the parameters of `body` have in "
             "`.grad`.",
-            ru="Остальное прежнее: флаги, режимы и веса обоих и то, что лежит в `.grad` параметров `body`.",
+            ru="Остальное прежнее: флаги, режимы и веса обеих частей и то, что лежит в `.grad` параметров `body`.",
         ),
         aspect(
             "recorded",
@@ -1775,16 +2173,22 @@ def forgets_G(*game: Any) -> None:
     ],
 )
 def head_gradients(answer: Any, case: Case) -> dict[str, object]:
-    recorded: list[bool] = []
-    hook = case.body.register_forward_hook(lambda _, __, out: recorded.append(out.requires_grad))
+    recorded: dict[str, bool] = {}
+
+    def note(name: str, module: Module) -> Any:
+        return module.register_forward_hook(lambda _, __, out: recorded.update({name: out.requires_grad}))
+
+    hooks = note("body(x).requires_grad", case.body), note("head(features).requires_grad", case.head)
     answer.head_gradients(case.body, case.head, case.x, case.y)
-    hook.remove()
+    for hook in hooks:
+        hook.remove()
     with using_answer():
         return {
             "head": gradients_of(case.head),
             "body": named("body", gradients_of(case.body) | flags(case.body, "") | numbers_of(case.body))
             | named("head", flags(case.head, "") | numbers_of(case.head)),
-            "recorded": {"body(x).requires_grad": any(recorded)},
+            "recorded": {"body(x).requires_grad": recorded.get("body(x).requires_grad", False)},
+            "loss": recorded.get("head(features).requires_grad"),
         }
 
 
@@ -1792,7 +2196,7 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 def _(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
         body = redrawn(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
-        head = redrawn(Linear(4, 2), rng, dtype)
+        head = redrawn(Linear(4, 3), rng, dtype)
         body[2].eval()
         if dtype is torch.float32:
             body[0].bias.requires_grad_(False)
@@ -1801,7 +2205,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
             body=body,
             head=head,
             x=signed(rng, 5, 3).to(dtype),
-            y=signed(rng, 5, 2).to(dtype),
+            y=signed(rng, 5, 3).to(dtype),
         )
 
 
@@ -1828,9 +2232,9 @@ def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None
 
 
 @head_gradients.mistake(
-    en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not learn "
-    "need no gradient.",
-    ru="Похоже, что признакам велели требовать градиента. Inference-тензору это запрещено; да и признакам, которые не "
+    en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not "
+    "learn need no gradient.",
+    ru="Похоже, что у признаков включили флаг. У inference-тензора это запрещено; да и признакам, которые не "
     "обучаются, градиент не нужен.",
 )
 def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
@@ -1850,10 +2254,10 @@ def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the squared errors of each sample were summed and then averaged over samples. The loss is the mean "
-    "over all numbers.",
-    ru="Похоже, что квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее по "
-    "всем числам.",
+    en="It looks as if the squared errors of each sample were summed and then averaged over samples. The loss is the "
+    "mean over all numbers.",
+    ru="Похоже, что квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее "
+    "по всем числам.",
 )
 def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -1862,8 +2266,8 @@ def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> N
 
 
 @head_gradients.mistake(
-    en="It looks as if the whole forward pass, that of `head` included, runs without recording. The loss has no history, "
-    "and backward has no graph to walk.",
+    en="It looks as if the whole forward pass, that of `head` included, runs without recording. The loss has no "
+    "history, and backward has no graph to walk.",
     ru="Похоже, что без записи идёт весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному "
     "проходу идти не по чему.",
 )
@@ -1874,9 +2278,9 @@ def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
-    en="It looks as if the loss, having no history, was told to require grad. The error is gone; the loss is a leaf now, "
-    "and no parameter gets anything.",
-    ru="Похоже, что функции потерь без истории велели требовать градиента. Ошибки больше нет; но теперь это лист, и "
+    en="It looks as if the loss, having no history, was told to require grad. The error is gone; the loss is a leaf "
+    "now, and no parameter gets anything.",
+    ru="Похоже, что у функции потерь нет истории, а флаг включён вручную. Ошибки больше нет; но теперь это лист, и "
     "параметры не получают ничего.",
 )
 def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
@@ -1886,9 +2290,21 @@ def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 
 @head_gradients.mistake(
+    en="It looks as if nothing was added to `.grad`: no backward pass was run, or `torch.autograd.grad` returned the "
+    "gradients and nobody put them into it.",
+    ru="Похоже, что к `.grad` ничего не прибавлено: обратного прохода не было или градиенты вернул "
+    "`torch.autograd.grad`, а дальше их никто не использовал.",
+)
+def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
+    with torch.no_grad():
+        features = body(x)
+    return torch.autograd.grad(mean_square(head(features), y), list(head.parameters()))
+
+
+@head_gradients.mistake(
     en="It looks as if the forward pass of the body was recorded. The gradients are right; the graph was built for "
     "nothing.",
-    ru="Похоже, что прямой проход тела записан. Градиенты верны, но граф построен зря.",
+    ru="Похоже, что прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     mean_square(head(body(x).detach()), y).backward()
@@ -1904,11 +2320,33 @@ def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 
 @head_gradients.mistake(
     en="It looks as if the body was frozen for the purpose and stayed so. Its flags were to be as before.",
-    ru="Похоже, что тело ради этого заморожено и таким осталось. А флаги должны были остаться прежними.",
+    ru="Похоже, что тело ради этого заморожено и таким осталось. А его флаги должны были остаться прежними.",
 )
 def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.requires_grad_(False)
     mean_square(head(body(x)), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was frozen for the purpose, and all its flags were switched on at the end. One "
+    "parameter had been frozen before the call.",
+    ru="Похоже, что тело ради этого заморожено, а в конце флаги включены у всех его параметров. Один из них был "
+    "заморожен ещё до вызова.",
+)
+def thaws_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    leaves_the_body_frozen(body, head, x, y)
+    body.requires_grad_(True)
+
+
+@head_gradients.mistake(
+    en="It looks as if the gradients of the body were cleared. What lay in its `.grad` was to stay.",
+    ru="Похоже, что градиенты тела обнулены. А то, что лежало в его `.grad`, должно было остаться.",
+)
+def clears_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.zero_grad()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()
 
 
 @head_gradients.mistake(
@@ -1923,10 +2361,10 @@ def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) ->
 
 
 @head_gradients.mistake(
-    en="It looks as if `train()` was called at the end. It puts every module of the body into training mode, also those "
-    "that had been in evaluation mode.",
-    ru="Похоже, что в конце вызван `train()`. Он переводит в режим обучения все модули тела, и те, что были в режиме "
-    "оценки.",
+    en="It looks as if `train()` was called at the end. It puts every module of the body into training mode, also "
+    "those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`. Он переводит в режим обучения все модули тела, в том числе те, что "
+    "были в режиме оценки.",
 )
 def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     leaves_the_body_in_eval(body, head, x, y)
@@ -1934,9 +2372,10 @@ def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> 
 
 
 @head_gradients.mistake(
-    en="It looks as if the old gradients of `head` are lost: cleared, or replaced by the new ones. Those were to be added "
-    "to them.",
-    ru="Похоже, что старые градиенты `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним прибавить.",
+    en="It looks as if the old gradients of `head` are lost: cleared, or replaced by the new ones. Those were to be "
+    "added to them.",
+    ru="Похоже, что старые градиенты `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним "
+    "прибавить.",
 )
 def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     head.zero_grad()
@@ -1965,7 +2404,8 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
             1,
             en="That memory was edited in place when there was already a view of it, and the version counter counted "
             "the edit.",
-            ru="Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это учёл.",
+            ru="Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это "
+            "изменение учёл.",
         ),
         aspect(
             "gradients",
@@ -1981,7 +2421,8 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
         ),
         Text(
             "Begin with a result that nobody saved, such as `x * 2`. Take a view of it before you edit.",
-            "Начните с результата, который никто не сохранил, например `x * 2`. Возьмите его представление до изменения.",
+            "Начните с результата, который ни одна операция не сохранила, например `x * 2`. Возьмите его "
+            "представление до изменения.",
         ),
         Text(
             "`h = ...`, `view = ...`, one in-place operation on one of the two, `return h, view`.",
@@ -1993,28 +2434,30 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
     pair = answer.shared_edit(case.x)
     with using_answer():
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(t, Tensor) for t in pair)):
-            return {"shared": kind_of(pair), "edited": None, "gradients": None}
+            return {"shared": {**dict.fromkeys(SHARED), "type(pair)": type(pair).__name__}}
         first, second = pair
         memory = [tensor.untyped_storage().data_ptr() for tensor in (first, second, case.x)]
-        shared = {
-            "h is other": first is second,
-            "h.untyped_storage() == other.untyped_storage()": memory[0] == memory[1],
-            "h.untyped_storage() == x.untyped_storage()": memory[0] == memory[2],
-            "h.grad_fn is None": first.grad_fn is None,
-            "other.grad_fn is None": second.grad_fn is None,
-        }
+        history = first.grad_fn is None, second.grad_fn is None
+        found = "tuple", first is second, memory[0] == memory[1], memory[0] == memory[2], *history
+        shared = dict(zip(SHARED, found))
         edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _viewed_and_edited(answer, case.x)}
         gradients = None
-        if list(shared.values()) == [False, True, False, False, False]:
+        if found == ("tuple", False, True, False, False, False):
             gradients = {name: agrees(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))}
         again = answer.shared_edit(case.x.detach().clone().requires_grad_())
         repeats = bool(torch.equal(first, again[0]))
         return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
 
 
-def kind_of(value: object) -> object:
-    """A word for any tensor; whatever else came back stands for itself."""
-    return "a tensor" if isinstance(value, Tensor) else value
+# What the first aspect looks at; of an answer that is no pair of tensors, only at the first.
+SHARED = (
+    "type(pair)",
+    "h is other",
+    "h.untyped_storage() == other.untyped_storage()",
+    "h.untyped_storage() == x.untyped_storage()",
+    "h.grad_fn is None",
+    "other.grad_fn is None",
+)
 
 
 class _Edits(TorchDispatchMode):
@@ -2074,7 +2517,7 @@ def _(rng: torch.Generator) -> Iterator[Case]:
 
 @shared_edit.mistake(
     en="It looks as if the second tensor has memory of its own: it is a copy or a new result.",
-    ru="Похоже, что второй тензор занимает свою память: это копия или новый результат.",
+    ru="Похоже, что у второго тензора своя память: это копия или новый результат.",
 )
 def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2084,8 +2527,8 @@ def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
 @shared_edit.mistake(
     en="It looks as if the second tensor has no history (`grad_fn`): it was detached. It shares the memory, but no "
     "gradient comes through it.",
-    ru="Похоже, что у второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая, но градиент "
-    "через него не идёт.",
+    ru="Похоже, что у второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая, но "
+    "градиент через него не идёт.",
 )
 def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2116,7 +2559,7 @@ def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
 
 @shared_edit.mistake(
     en="It looks as if a leaf, or a view of one, was edited. That is refused whoever shares the memory.",
-    ru="Похоже, что изменён лист или его представление. Это запрещено, с кем бы ни была общей память.",
+    ru="Похоже, что изменён лист или его представление. Это запрещено, с чем бы он ни делил память.",
 )
 def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
     x.mul_(3)
@@ -2124,10 +2567,10 @@ def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if a part from `unbind`, `split` or `chunk` was edited: one of several views that one call returned. "
-    "Those may not be edited.",
-    ru="Похоже, что изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений одного "
-    "вызова. Их менять нельзя.",
+    en="It looks as if a part from `unbind`, `split` or `chunk` was edited: one of several views that one call "
+    "returned. Those may not be edited.",
+    ru="Похоже, что изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений, "
+    "которые дал один вызов. Их менять нельзя.",
 )
 def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2139,8 +2582,8 @@ def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
 @shared_edit.mistake(
     en="It looks as if a part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several "
     "views of one call may not be used after that.",
-    ru="Похоже, что возвращена часть, которую дал `unbind`, `split` или `chunk`, а её основу изменили. Одно из "
-    "нескольких представлений одного вызова после этого использовать нельзя.",
+    ru="Похоже, что возвращена часть, которую дал `unbind`, `split` или `chunk`, а её основу изменили. Если один "
+    "вызов дал несколько представлений, после этого их использовать нельзя.",
 )
 def edits_the_base_of_parts(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2178,10 +2621,10 @@ def draws_a_mask(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the second tensor was made after the edit. At the moment of the edit nobody else held the memory, "
-    "so the sentence stands.",
-    ru="Похоже, что второй тензор создан уже после изменения. В момент изменения на эту память больше никто не ссылался, "
-    "и утверждение не опровергнуто.",
+    en="It looks as if the second tensor was made after the edit. At the moment of the edit nobody else held the "
+    "memory, so the sentence stands.",
+    ru="Похоже, что второй тензор создан уже после изменения. В момент изменения на эту память больше ничто не "
+    "ссылалось, и утверждение не опровергнуто.",
 )
 def views_afterwards(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2201,10 +2644,10 @@ def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @shared_edit.mistake(
-    en="It looks as if the edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, the graph does "
-    "not know it, and the gradient is that of the numbers before.",
+    en="It looks as if the edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, the graph "
+    "does not know it, and the gradient is that of the numbers before.",
     ru="Похоже, что изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, граф об этом не "
-    "знает, и градиент остался градиентом прежних чисел.",
+    "знает, и градиент остался прежним.",
 )
 def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
     h = x * 2
@@ -2220,3 +2663,11 @@ def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
 )
 def returns_one(x: Tensor) -> Tensor:
     return (x * 2).mul_(3)
+
+
+@shared_edit.mistake(
+    en="It looks as if nothing was returned.",
+    ru="Похоже, что ничего не возвращено.",
+)
+def edits_in_vain(x: Tensor) -> None:
+    (x * 2).mul_(3)

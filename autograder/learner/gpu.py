@@ -32,7 +32,7 @@ def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
     return _table("gpu.recorded", recorded["measured"], device=recorded["device"], torch=recorded["torch"])
 
 
-def peak_bytes(work: Callable[[], object]) -> int:
+def gpu_peak(work: Callable[[], object]) -> int:
     """Bytes that the GPU's allocator holds for tensors at the peak of `work()`, beyond what it held before.
 
     `work` runs once before: the first call of a matrix product allocates a workspace that stays. What it leaves in

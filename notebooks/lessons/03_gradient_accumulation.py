@@ -1241,7 +1241,7 @@ check("is_right")
 # %%
 from copy import deepcopy
 
-from autograder import on_gpu, peak_bytes
+from autograder import gpu_peak, on_gpu
 
 
 def accumulation_on_gpu():
@@ -1258,7 +1258,7 @@ def accumulation_on_gpu():
     def summed_first():
         sum(loss() for _ in range(8)).backward()
 
-    return {"peak bytes, one at a time": peak_bytes(one_at_a_time), "summed first": peak_bytes(summed_first)}
+    return {"peak bytes, one at a time": gpu_peak(one_at_a_time), "summed first": gpu_peak(summed_first)}
 
 
 on_gpu(accumulation_on_gpu)

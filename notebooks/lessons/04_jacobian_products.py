@@ -1365,7 +1365,7 @@ check("per_sample_gradients")
 #
 # Произведения и подсчёты на GPU те же. Матрица обходится там дорого прежде всего по памяти, а расход памяти измеряет сам распределитель. Ячейка делает это для 2048 входов и выходов на GPU: на вашем или на том, где это записали.
 # %%
-from autograder import on_gpu, peak_bytes
+from autograder import gpu_peak, on_gpu
 
 
 def products_on_gpu():
@@ -1373,7 +1373,7 @@ def products_on_gpu():
     x, v = torch.ones(2048, device="cuda", requires_grad=True), torch.ones(2048, device="cuda")
 
     def peak(how):
-        return peak_bytes(lambda: how(lambda p: (big @ p).tanh(), x, v))
+        return gpu_peak(lambda: how(lambda p: (big @ p).tanh(), x, v))
 
     return {f"peak bytes, {name}": peak(how) for name, how in {**ways["v^T J"], **ways["J v"]}.items()}
 

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=16
 # # Grad modes and in-place edits
 #
 # A model is done with training and makes predictions. Its author has read that `detach()` “achieves the same result” as `no_grad()`, and writes `model(x).detach()`. The predictions are right. The memory is not: every activation was kept until the last line.
@@ -16,7 +16,7 @@
 # %% [markdown] tags=["ru"] of="1d4de6a0"
 # # Режимы записи и изменения на месте
 #
-# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` и `no_grad()` — «два способа добиться одного результата», и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: каждая активация хранится до последней строки.
+# Модель обучена и делает предсказания. Её автор прочёл, что `detach()` — «способ добиться того же», что и `no_grad()`, и пишет `model(x).detach()`. Предсказания верны, но памяти уходит слишком много: каждая активация хранится до последней строки.
 #
 # Этот урок о том, что можно не записывать в граф и что можно изменить, пока граф ещё нужен.
 #
@@ -96,13 +96,13 @@ with torch.no_grad(), saved_bytes(known=[x, *weights]) as saved:
     forward()
 assert saved.saves == 0
 # %% [markdown] tags=["en"]
-# Three such tensors at the peak against two: with `detach()` the graph of the whole forward pass is built first, and dropped afterwards. Without recording, a layer needs its input and its output, and no more. With two layers the difference is one output; with twenty it is nineteen.
+# Without recording (an operation gets no node in the graph, lesson 01) the peak is two such tensors: the product in a layer and its ReLU. With `detach()` there is a third, the output of the first layer: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
 #
-# So the two are not “ways to the same result”. `detach()` cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, `target = net(x).detach()`.
-# %% [markdown] tags=["ru"] of="5c8e0ee2"
-# В пике — три таких тензора против двух: при `detach()` граф всего прямого прохода сначала строится, а потом выбрасывается. Без записи слою нужны его вход и его выход, и больше ничего. При двух слоях разница — один выход, при двадцати — девятнадцать.
+# So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
+# %% [markdown] tags=["ru"] of="ef545219"
+# Без записи (операция не получает узла в графе, урок 01) в пике существуют два таких тензора: произведение и его ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф всего прямого прохода, который сначала строится, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
 #
-# Так что это не «два способа добиться одного результата». `detach()` отсоединяет один тензор. Внутри блока `no_grad()` не записывается вообще ничего. `detach()` нужен там, где граф нужен по одну сторону от тензора и не нужен по другую: например, для целевых значений, вычисленных сетью, которая обучается: `target = net(x).detach()`.
+# Так что `detach()` — вовсе не «способ добиться того же»: он отсоединяет один тензор. Внутри блока `no_grad()` не записывается вообще ничего. `detach()` нужен там, где граф требуется только по одну сторону от тензора. Например, когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
 # %% tags=["fact"]
 deep = [torch.ones(256, 256, requires_grad=True) for _ in range(20)]
 
@@ -143,10 +143,10 @@ assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 # |---|---|
 # | `torch.no_grad()` | новые операции внутри блока не записываются в граф (не отслеживаются) |
 # | `torch.enable_grad()` | новые операции внутри блока записываются, даже если сам блок вложен в `no_grad()` |
-# | `torch.inference_mode()` | новые операции не записываются, а каждый новый результат (кроме представлений обычных тензоров) становится *inference-тензором*, без счётчика версий |
+# | `torch.inference_mode()` | новые операции не записываются, а каждый новый результат (кроме представлений обычных тензоров) становится *inference-тензором*: у него нет счётчика версий |
 # | `model.eval()` | слои вроде dropout и нормализации по батчу ведут себя иначе; на запись это не влияет |
 #
-# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, если вызвать его отдельной строкой, действует, пока его не отменят.
+# Первые три — менеджеры контекста (их пишут после `with`) и декораторы. `torch.set_grad_enabled(False)` делает то же, что `no_grad()`, но, вызванный отдельной строкой, действует, пока его не отменят.
 #
 # Что из этого следует? Прочтите функцию, но пока не вызывайте её.
 # %%
@@ -247,7 +247,7 @@ mode_table()
 #
 # `enable_grad()` undoes `no_grad()`, but not `inference_mode()`: it sets grad mode, and nothing is recorded inside `inference_mode()` whatever grad mode says. Inference tensors pay for being cheaper later: outside `inference_mode()` such a tensor may not be edited in place, and it may not be saved for backward. Since it depends on the operation whether a tensor is saved, `f + w` works and `f * w` does not. `inference_mode` is for results that never come back to training.
 # %% [markdown] tags=["ru"] of="4e3a8983"
-# Важен режим, включённый в момент выполнения операции. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит флаг, о котором её попросили. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же пропадает.
+# Важен режим, включённый в момент выполнения операции. Прежние результаты сохраняют свою историю, обратный проход идёт по готовому графу, а функция, создающая тензор, ставит тот флаг, о котором её попросили. Строка `torch.no_grad()` без `with` лишь создаёт объект, который тут же пропадает.
 #
 # `enable_grad()` отменяет `no_grad()`, но не `inference_mode()`: он переключает режим градиентов, а внутри `inference_mode()` ничего не записывается при любом режиме градиентов. За экономию приходится платить потом: вне `inference_mode()` inference-тензор нельзя изменить на месте, и его нельзя сохранить для обратного прохода. Сохраняется ли тензор, зависит от операции, поэтому `f + w` работает, а `f * w` нет. `inference_mode` — для результатов, которые никогда не вернутся в обучение.
 # %% tags=["fact"]
@@ -288,21 +288,21 @@ assert (w * 2).requires_grad
 
 # %% [markdown] tags=["en"]
 # ### Exercise `evaluate`: predictions without a graph
-# *design · ●●○ · 12 minutes · 5 points*
+# *design · ●●○ · 14 minutes · 5 points*
 #
 # Write `evaluate(model, batches)`. The caller is not in `inference_mode()`. `batches` is a list, not empty, of inputs; the batches may have different sizes. Return one tensor: `model`'s predictions for all samples, in order, joined along the first dimension. All layers work in evaluation mode.
 #
 # * The result is an ordinary constant, which training may use and edit: it does not require grad, and it is no inference tensor.
 # * Afterwards everything is as before. Each module is in the mode it was in, and modes may be mixed (while a head is trained, the rest of the model may be in evaluation mode); flags, weights, gradients, statistics and hooks are the same, and so is the list; recording is on if it was on, and off if it was off.
 # * Besides the predictions, memory never holds more than 4 activations (outputs of layers) of a single batch, the largest one: not all batches at once, and no graph.
-# %% [markdown] tags=["ru"] of="365aa6bc"
+# %% [markdown] tags=["ru"] of="4b7b21e1"
 # ### Упражнение `evaluate`: предсказания без графа
-# *спроектировать · ●●○ · 12 минут · 5 баллов*
+# *спроектировать · ●●○ · 14 минут · 5 баллов*
 #
-# Напишите `evaluate(model, batches)`. Вызывают её вне `inference_mode()`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров, по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
+# Напишите функцию `evaluate(model, batches)`. Её вызывают вне `inference_mode()`. `batches` — непустой список входов; размеры батчей могут быть разными. Верните один тензор: предсказания `model` для всех примеров по порядку, соединённые по первому измерению. Все слои работают в режиме оценки.
 #
 # * Результат — обычная константа, которую при обучении можно использовать и менять: он не требует градиента, и это не inference-тензор.
-# * После вызова всё как прежде. Каждый модуль в том режиме, в каком был, а режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики и хуки те же, и список тоже; запись включена, если была включена, и выключена, если была выключена.
+# * После вызова всё остаётся прежним. Каждый модуль — в том режиме, в каком был; режимы бывают разными (пока обучается голова, остальная модель может быть в режиме оценки); флаги, веса, градиенты, статистики и хуки те же, и список тоже; запись включена, если была включена, и выключена, если была выключена.
 # * Не считая предсказаний, в памяти одновременно не больше 4 активаций (выходов слоёв) одного, самого большого батча: ни всех батчей сразу, ни графа там быть не должно.
 # %% answer="evaluate"
 def evaluate(model, batches):
@@ -371,7 +371,7 @@ check("evaluate")
 # %% [markdown] tags=["ru"] of="0bc3ff2f"
 # ## Заморозка: с какого конца?
 #
-# Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не трогает. Одной из причин называют память. В старых заметках сказано: «заморозьте кодировщик», то есть начальные слои. А если последние?
+# Дообучать модель — значит обучать её часть. Остальное *замораживают*: у параметров выключают `requires_grad`, и оптимизатор их не трогает. Одной из причин называют экономию памяти. В старых заметках сказано: «заморозьте кодировщик», то есть начальные слои. А если заморозить последние?
 #
 # Четыре блока (нумеруем с 1): линейный слой и ReLU. Ячейка считает байты, которые прямой проход хранит для обратного, не считая параметров. Чего вы ждёте от двух последних строк?
 # %%
@@ -403,7 +403,7 @@ assert kept([0, 1, 4, 5, 6, 7]) == 4 * 65_536
 # %% [markdown] tags=["ru"] of="a4c11ee4"
 # Градиент идёт от функции потерь к первому обучаемому слою, и по дороге ему нужно пройти через всё, заморожено оно или нет. То, что стоит *до* этого слоя, не записывается: его входы не требуют градиента. Поэтому заморозка первых трёх блоков оставляет 131 072 байта вместо 327 680, а при заморозке последних трёх хранится столько же, сколько без неё (ReLU всё равно хранит свой выход). Если заморожено всё, кроме блока 2, хранятся 262 144 байта: не хранится лишь вход первого слоя, остальное стоит на пути градиента.
 #
-# В тех же заметках сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Ячейка пробует это с замороженным слоем.
+# В тех же заметках сказано: «чтобы обучать часть готовой модели, поставьте `requires_grad = True` на входе подграфа, который надо обучать». Ячейка проверяет это на замороженном слое.
 # %%
 layer = Linear(2, 1).requires_grad_(False)
 entrance = torch.ones(1, 2, requires_grad=True)
@@ -443,7 +443,7 @@ assert norm.num_batches_tracked == 1
 # * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
 # * A forward pass on data that does not require grad keeps nothing for the frozen layers.
 # %% [markdown] tags=["ru"] of="fe656a39"
-# Обучается ли параметр, решает его собственный флаг. Вход получил градиент, слой ради этого записан, а веса не получили ничего.
+# Обучается ли параметр, решает его собственный флаг. Вход получил градиент (ради него слой и записан), а веса не получили ничего.
 #
 # На две вещи флаг не влияет. Оптимизатор его не читает: он сдвигает каждый параметр, у которого в `.grad` что-то есть, и старый градиент сдвинет замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
 #
@@ -519,7 +519,7 @@ check("freeze")
 # %% [markdown] tags=["ru"] of="3a576a4e"
 # ## Изменения на месте: две похожие программы
 #
-# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждая такая запись прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными все такие операции; в ответах, которые встречаются и сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
+# *Операция с изменением на месте* (in-place) пишет результат в память своего входа: `h.add_(1)`, `h += 1`, `h[0] = 7`. Каждое такое изменение прибавляет 1 к счётчику версий тензора (`h._version`, урок 01). Старое предупреждение называет опасными все такие операции, а в ответах, которые встречаются и сегодня, примером ошибки служит `y = x * 2; y.add_(1)`. Ошибка ли это?
 #
 # Две программы, которые различаются одним словом.
 # %%
@@ -571,12 +571,12 @@ assert x.grad.item() == 2
 # %% [markdown] tags=["ru"] of="4fab7acf"
 # Производная $\sin x$ — это $\cos x$: `sin` сохранил свой вход. Производная $e^x$ — это $e^x$: `exp` сохранил свой *выход* вместе с его версией, 0. Обратный проход сверяет версии, находит 1 вместо 0 и прерывается с ошибкой. Пример из тех ответов неверен: `x * 2` не сохранил ни одного тензора, и после `y.add_(1)` градиент равен 2.
 #
-# Поэтому вопрос всегда один: *что сохранила операция?* `sin`, `**` хранят вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` хранит `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается, как любая другая операция.
+# Поэтому вопрос всегда один: *что сохранила операция?* `sin`, `**` хранят вход; `exp`, `sqrt`, `tanh`, `sigmoid`, `relu` — выход; умножение на число и сложение — ничего; `a * b` хранит `b`, если `a` требует градиента, и `a`, если его требует `b`. Само изменение записывается в граф, как любая другая операция.
 #
 # Некоторые изменения при включённой записи запрещены сразу, что бы ни было сохранено: нельзя менять лист, который требует градиента, его представление и любое из нескольких представлений, которые вернул один вызов (`unbind`, `split`, `chunk`). (Оптимизатор меняет листья внутри `no_grad()`.)
 # %%
 def gradient(code):
-    """`x.grad` after `code` and `y.sum().backward()`, or the name of the error."""
+    """`x.grad` after `code` and `y.sum().backward()`, or the name of the error that one of the two raises."""
     x = torch.tensor([1.0, 4.0], requires_grad=True)
     names = {"x": x, "h": x * 1, "k": torch.tensor([3.0, 5.0])}
     try:
@@ -682,19 +682,34 @@ in_place_table()
 # %% [markdown] tags=["en"]
 # Three sentences from old notes can be put right now.
 #
-# * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives the edited base a new node, `CopySlices`, and the `grad_fn` of its views follows.
+# * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives `h` a new node, `CopySlices` (“one part of this tensor has been replaced”), and brings the `grad_fn` of every view of `h` up to date.
 # * “Every in-place operation requires a complete rewrite of the graph.” One node is added: the edited tensor gets a new `grad_fn`.
-# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do: `h * 2 + 1`, run eight times on a tensor of 262 144 bytes, peaks at 786 432 bytes, and with `mul_` and `add_` at 262 144, the tensor itself.
+# * “They do not help memory much.” In training that is mostly so: what backward needs is kept anyway. Without recording they do. The cell below runs `h * 2 + 1` eight times on a tensor of 262 144 bytes: at the peak there are three such tensors (the old `h`, the product, the sum), with `mul_` and `add_` only `h`.
 #
-# The counter counts writes, not differences: the second `relu_()` changes no number, and backward after it fails all the same.
-# %% [markdown] tags=["ru"] of="b09b3d65"
+# The counter counts edits, not differences: the second `relu_()` changes no number, and backward after it fails all the same.
+# %% [markdown] tags=["ru"] of="8f709841"
 # Теперь можно поправить три фразы из старых заметок.
 #
-# * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт изменённому тензору новый узел, `CopySlices`, а `grad_fn` его представлений обновляется вслед за ним.
+# * «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». `h[0].mul_(10)` — как раз такой случай, и градиент верен. Autograd даёт `h` новый узел, `CopySlices` («часть этого тензора заменена»), и обновляет `grad_fn` всех представлений `h`.
 # * «Каждая операция с изменением на месте требует полностью переписать граф». Добавляется один узел: изменённый тензор получает новый `grad_fn`.
-# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. А без записи — экономят: `h * 2 + 1`, выполненное восемь раз над тензором в 262 144 байта, требует в пике 786 432 байта, а с `mul_` и `add_` — 262 144, то есть только сам тензор.
+# * «Памяти они почти не экономят». При обучении это чаще всего так: то, что нужно обратному проходу, хранится всё равно. А без записи в граф — экономят. Ячейка ниже восемь раз вычисляет `h * 2 + 1` для тензора в 262 144 байта: в пике таких тензоров три (прежний `h`, произведение и сумма), а с `mul_` и `add_` — только сам `h`.
 #
-# Счётчик считает записи, а не разницу: второй `relu_()` не меняет ни одного числа, но обратный проход после него всё равно завершается ошибкой.
+# Счётчик считает изменения, а не разницу: второй `relu_()` не меняет ни одного числа, но обратный проход после него всё равно завершается ошибкой.
+# %%
+data = torch.ones(256, 256)
+
+
+def eight_times(in_place):
+    h = data.clone()
+    for _ in range(8):
+        h = h.mul_(2).add_(1) if in_place else h * 2 + 1
+    return h
+
+
+for in_place in (False, True):
+    with torch.no_grad(), live_bytes(known=[data]) as live:
+        eight_times(in_place)
+    print(f"in place: {in_place!s:6} peak {live.peak:7,} bytes")
 # %% tags=["fact"]
 a = torch.ones(2, 2, requires_grad=True)
 h = a * 1
@@ -711,14 +726,6 @@ h.mul_(3)
 assert len(graph_nodes(h)) == count + 1
 
 
-def eight(in_place):
-    h = data.clone()
-    for _ in range(8):
-        h = h.mul_(2).add_(1) if in_place else h * 2 + 1
-    return h
-
-
-data = torch.ones(256, 256)
 peaks = []
 for in_place in (False, True):
     net = Sequential(*[part for _ in range(8) for part in (Linear(256, 256), ReLU(inplace=in_place))])
@@ -730,7 +737,7 @@ assert data.numel() * 4 == 262_144
 with torch.no_grad():
     for in_place, expected in ((False, 786_432), (True, 262_144)):
         with live_bytes(known=[data]) as live:
-            eight(in_place)
+            eight_times(in_place)
         assert live.peak == expected, live.peak
 
 
@@ -746,12 +753,12 @@ with torch.no_grad():
 # %% [markdown] tags=["ru"] of="6807324a"
 # ## Тензор, который заполняют по строкам
 #
-# Экспоненциальное скользящее среднее строк `x`: первая строка $y_0 = x_0$, каждая следующая $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда `a` становится обучаемым весом, обратный проход прерывается. Сами строки не изменились; в чём же дело?
+# Экспоненциальное скользящее среднее строк `x`: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. Код ниже пишет строки в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
 #
 # ### Упражнение `smooth`: рекуррентность в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# `smooth(x, a)` возвращает средние `y`, тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя. Обратный проход из `y` должен давать градиенты обоих (при $T = 1$ `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размера `x`: копия всех строк на каждом шаге — это слишком много.
+# `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя. Обратный проход из `y` должен давать градиенты обоих (при $T = 1$ `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`: копия всех строк на каждом шаге — это слишком много.
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""
@@ -827,7 +834,7 @@ assert "modified by an inplace operation" in said(lambda: in_one_tensor(x, a).su
 # %% [markdown] tags=["en"]
 # `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
 # %% [markdown] tags=["ru"] of="5a7ada18"
-# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее `y[t] = ...` увеличивает счётчик, хотя пишет в другое место. Какую часть записали, счётчик не знает. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
+# `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее присваивание `y[t] = ...` увеличивает счётчик, хотя меняет другое место. Какую часть изменили, счётчик не знает. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
 # %% [markdown] tags=["en"]
 # ## A step between forward and backward
 #
@@ -838,26 +845,30 @@ assert "modified by an inplace operation" in said(lambda: in_one_tensor(x, a).su
 # The order of lines below is that of a popular tutorial, written for torch 0.4. Since torch 1.5 an optimizer's step raises the version counter, and this order ends in an error. Before that, without a word, it took a gradient of `G` that mixed activations of the old `D` with weights of the new one.
 #
 # ### Exercise `gan_step`: a step too early
-# *find the bug · ●●● · 14 minutes · 4 points*
+# *find the bug · ●●● · 16 minutes · 4 points*
 #
 # `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
 #
+# Who writes where: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
+#
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="d923ff99"
+# %% [markdown] tags=["ru"] of="6dbaf6b9"
 # ## Шаг между прямым и обратным проходом
 #
-# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес, ведь тот нужен для градиента его *входа*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` делает подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта — среднее по примерам):
+# Шаг оптимизатора — тоже изменение на месте: он меняет веса. А линейный слой сохраняет свой вес: без него не вычислить градиент *входа*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` делает подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта сверху — среднее по примерам):
 #
 # $$L_D = -\overline{\log D(\text{real})} - \overline{\log(1 - D(G(\text{ideas})))}, \qquad L_G = \overline{\log(1 - D(G(\text{ideas})))}$$
 #
-# Порядок строк ниже взят из известного руководства, написанного для torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. А раньше молча вычислялся градиент `G`, в котором смешаны активации прежнего `D` и веса нового.
+# Порядок строк в коде ниже взят из известного руководства, написанного для torch 0.4. Начиная с torch 1.5 шаг оптимизатора увеличивает счётчик версий, и такой порядок приводит к ошибке. Раньше же ошибки не было, а градиент `G` получался неверным: в нём смешаны активации прежнего `D` и веса нового.
 #
 # ### Упражнение `gan_step`: слишком ранний шаг
-# *найти ошибку · ●●● · 14 минут · 4 балла*
+# *найти ошибку · ●●● · 16 минут · 4 балла*
 #
 # `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
 #
-# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем последовать совету, посмотрите, у каких весов `.grad` заполняет каждый `backward()`.
+# Кто куда пишет: `opt_D.zero_grad()` обнуляет `.grad` весов `D`. `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан; с `inputs=[...]` — только листьев из списка. `retain_graph=True` оставляет граф целым для ещё одного обратного прохода.
+#
+# Можно встретить совет: сначала оба обратных прохода, потом оба шага. Ошибка исчезает. Прежде чем последовать совету, посмотрите, у каких весов каждый `backward()` заполняет `.grad`.
 # %% answer="gan_step"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     """One step of both networks, with gradients at the weights from before."""
@@ -958,6 +969,10 @@ optimizer.step()
 assert layer.weight._version > before
 out.sum().backward()  # the input is data: nobody needs the weight
 G, D = Linear(2, 2), Linear(2, 1)
+D(G(x)).sum().backward(inputs=list(G.parameters()))
+assert all(p.grad is not None for p in G.parameters()) and all(p.grad is None for p in D.parameters())
+D(G(x)).sum().backward()
+assert all(p.grad is not None for p in D.parameters())
 fake = D(G(x))
 fake.sum().backward(retain_graph=True)
 torch.optim.SGD(G.parameters(), lr=0.1).step()
@@ -971,7 +986,7 @@ assert "modified by an inplace operation" in said(lambda: out.sum().backward())
 # %% [markdown] tags=["en"]
 # One question decides about an edit of weights as about any other: did somebody save them? The first layer of a network does not need its weight when its input is data, so if `G` has one layer and makes its step *first*, nothing is refused. `D` is never so lucky: its input `G(ideas)` requires grad. The counter speaks for whole tensors, not for intentions; where it is silent because `.data` or a saved-tensor hook switched it off, the gradient may be wrong without a word.
 # %% [markdown] tags=["ru"] of="62a80ad2"
-# К изменению весов относится тот же вопрос, что и к любому другому: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому, если `G` однослойный и делает шаг *первым*, ошибки нет. С `D` так не получится: его вход `G(ideas)` требует градиента. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент может молча оказаться неверным.
+# К изменению весов относится тот же вопрос, что и к любому другому: сохранил ли их кто-нибудь? Первому слою сети собственный вес не нужен, если его вход — данные, поэтому, если `G` однослойный и делает шаг *первым*, ошибки нет. С `D` так не получится: его вход `G(ideas)` требует градиента. Счётчик следит за тензорами целиком, а не за намерениями; там же, где он молчит, потому что его обошли через `.data` или хук сохранённых тензоров, градиент может оказаться неверным без всякой ошибки.
 # %% tags=["fact"]
 x = torch.ones(3, requires_grad=True)
 h = x * 2
@@ -994,12 +1009,12 @@ assert x.grad.tolist() == [12, 12, 12]
 # %% [markdown] tags=["ru"] of="d9df43ac"
 # ## Признаки для головы
 #
-# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — данные, и кто-то берёт самый быстрый из режимов.
+# Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
 #
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается, и сам `body` не меняется: флаги, режимы, веса, `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`. Возвращать ничего не нужно.
+# `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход `body` не записывается в граф, и сам `body` не меняется: флаги, режимы, веса, `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`. Возвращать ничего не нужно.
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1066,7 +1081,7 @@ check("head_gradients")
 # ### Дополнительное упражнение `shared_edit`: законное изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# `x` — двумерный лист, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, причём так, что это учёл счётчик версий. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
+# `x` — двумерный лист, который требует градиента. `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это изменение учёл. Обратный проход из `h` и обратный проход из `other` выполняются без ошибки, и оба градиента `x` точны; проверка сравнивает их с конечными разностями, поэтому пусть результат будет гладкой функцией от `x`, без случайности.
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""
@@ -1109,32 +1124,30 @@ check("shared_edit")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with the counter of torch's CUDA allocator when a GPU is there.
-# %% [markdown] tags=["ru"] of="395f092e"
+# The modes, the flags and the version counter work there as here. What differs is what an error costs: a graph kept by `detach()` at the end fills memory that the next batch needs. The cell measures the peak of both ways with the counter of torch's CUDA allocator, on this machine's GPU or on one where it was recorded.
+# %% [markdown] tags=["ru"] of="7b8f72b9"
 # ## На GPU
 #
-# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который `detach()` выбросит лишь в конце, занимает память, нужную следующему батчу. Если GPU есть, ячейка измеряет пик для обоих способов счётчиком распределителя памяти torch для CUDA.
+# Режимы, флаги и счётчик версий работают там так же. Отличается цена ошибки: граф, который при `detach()` выбрасывается лишь в конце, занимает память, нужную следующему батчу. Ячейка измеряет пик для обоих способов счётчиком распределителя памяти torch для CUDA: на вашем GPU или на том, где это записали.
 # %%
-if torch.cuda.is_available():
+from autograder import gpu_peak, on_gpu
+
+
+def no_grad_on_gpu():
     net = Sequential(*[layer for _ in range(8) for layer in (Linear(256, 256), ReLU())]).cuda()
     data = torch.ones(4096, 256, device="cuda")
-
-    def cuda_peak(function):
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        function()
-        return torch.cuda.max_memory_allocated() - before
 
     def quietly():
         with torch.no_grad():
             return net(data)
 
-    quietly()  # the first call allocates cuBLAS's workspace
-    print("on", torch.cuda.get_device_name())
-    print("detach at the end:", cuda_peak(lambda: net(data).detach()), "bytes")
-    print("no_grad:          ", cuda_peak(quietly), "bytes")
-else:
-    print("No CUDA device here.")
+    return {
+        "peak bytes, detach() at the end": gpu_peak(lambda: net(data).detach()),
+        "under no_grad()": gpu_peak(quietly),
+    }
+
+
+on_gpu(no_grad_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
@@ -1149,11 +1162,11 @@ else:
 # %% [markdown] tags=["ru"] of="bce45e60"
 # ## Что стоит запомнить
 #
-# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` меняет поведение слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё возвращают, как было.
+# * `no_grad()` не пускает новые операции в граф; `detach()` в конце строит граф и выбрасывает его; `eval()` меняет поведение слоёв. Для оценки модели нужны `eval()` и `no_grad()`, а потом всё нужно вернуть, как было.
 # * `inference_mode` — для результатов, которые не вернутся в обучение; `enable_grad()` его не отменяет.
 # * Что обучается, решают флаги параметров. Заморозка *первых* слоёв экономит память; заморозка последних не экономит ничего там, где ReLU или tanh всё равно хранят свой выход.
 # * Оптимизатор сдвигает всё, у чего в `.grad` что-то есть.
-# * Изменение на месте ломает обратный проход, если изменённый тензор или тензор с общей с ним памятью был сохранён. Спросите, что сохранила операция: вход, выход или ничего.
+# * Изменение на месте ломает обратный проход, если был сохранён изменённый тензор или другой тензор с той же памятью. Спросите, что сохранила операция: вход, выход или ничего.
 # * Шаг оптимизатора меняет веса на месте: сначала все обратные проходы, которым они нужны, потом шаги.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.

@@ -1,0 +1,188 @@
+"""The grader's side of isolation: start the warm template, fork a child of it for each submission, ask, and kill.
+
+Everything that comes from a child is what a student's code may have written: it is bounded, checked and never run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .channel import Channel, Closed, Malformed, TimedOut
+from .isolation import CannotIsolate, Limits
+from .template import FORK, IMPORT
+
+_GRACE = 3.0  # seconds after a child should have stopped a cell itself
+_START = 60.0  # seconds that a fork and its namespaces may take on a busy machine
+_PAGE = resource.getpagesize()
+
+
+class Ended(Exception):
+    """A child is gone before its time; `why` is a word for it: "time", "memory", "died" or "nonsense"."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Engine:
+    """A template and its children. One engine serves any number of threads; use it as a context manager."""
+
+    def __init__(self, limits: Limits | None = None, *, isolated: bool = True) -> None:
+        self.limits, self.isolated = limits or Limits(), isolated
+        self._lock = threading.Lock()
+        self._sibling: Child | None = None
+        self._sibling_lock = threading.Lock()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        start = "from autograder.grading.template import main; main()"
+        environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
+        environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+        self._template = subprocess.Popen(
+            [sys.executable, "-c", start, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            cwd="/",
+            env=environment,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._control = ours
+        if not ours.recv(2):
+            raise RuntimeError("the template process ended while it was starting; its message is above")
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the template, and with it every child."""
+        self._control.close()
+        self._template.kill()
+        self._template.wait()
+
+    @property
+    def alive(self) -> bool:
+        return self._template.poll() is None
+
+    def fork(self) -> Child:
+        """A new child, which has run nothing yet. Raises CannotIsolate, or Ended when there is no template any more."""
+        ours, theirs = socket.socketpair()
+        with self._lock, theirs:
+            asked = {"do": FORK, "limits": asdict(self.limits), "isolated": self.isolated}
+            try:
+                socket.send_fds(self._control, [json.dumps(asked).encode()], [theirs.fileno()])
+                data, (handle, *_), _, _ = socket.recv_fds(self._control, 100, 1)
+            except (OSError, ValueError) as error:
+                ours.close()
+                raise Ended("died") from error
+        child = Child(Channel(ours), handle, json.loads(data)["process"], self.limits)
+        try:
+            ready = child.receive(_START)
+        except Ended:
+            child.kill()
+            raise
+        if "refused" in ready:
+            child.kill()
+            raise CannotIsolate(str(ready["refused"]))
+        return child
+
+    def learn(self, modules: list[str]) -> None:
+        """Let the template import what the solution was seen to import, so that no child has to. Trusted names only."""
+        with self._lock:
+            self._control.send(json.dumps({"do": IMPORT, "modules": modules}).encode())
+            self._control.recv(2)
+
+    def fingerprint(self, salt: str) -> str:
+        """What an untouched child answers to `do_guard`."""
+        with self._sibling_lock:
+            if self._sibling is None:
+                self._sibling = self.fork()
+            return str(self._sibling.ask("guard", salt=salt)["fingerprint"])
+
+
+class Child:
+    """One isolated process. `ask` and `kill` are all that can be done with it."""
+
+    def __init__(self, channel: Channel, handle: int, process: int, limits: Limits) -> None:
+        self._channel, self._handle, self._process, self._limits = channel, handle, process, limits
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def ask(self, do: str, seconds: float | None = None, **arguments: Any) -> dict[str, Any]:
+        """Ask for one thing (see `child`). After `seconds`, and some to stop by itself, the child is killed.
+
+        Raises Ended.
+        """
+        try:
+            self._channel.send({"do": do, **arguments})
+        except Closed:
+            raise Ended("died") from None
+        return self.receive((self._limits.cell_seconds if seconds is None else seconds) + _GRACE)
+
+    def receive(self, seconds: float) -> dict[str, Any]:
+        """What it says next. Raises Ended."""
+        try:
+            return self._channel.receive(seconds, self._look)
+        except Closed:
+            raise Ended("died") from None
+        except TimedOut:
+            raise Ended("time") from None
+        except Malformed:
+            raise Ended("nonsense") from None
+
+    def _look(self) -> None:
+        if sum(map(_memory, _tree(self._process))) > self._limits.memory:
+            raise Ended("memory")
+
+    def kill(self) -> None:
+        """End the child and everything it has started. Safe to call twice."""
+        if self._handle < 0:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        os.close(self._handle)
+        self._handle = -1
+        self._channel.close()
+
+
+def _tree(process: int) -> list[int]:
+    """A process and everything below it."""
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace")
+                parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(name))
+    found = [process]
+    for each in found:
+        found += parents.get(each, [])
+    return found
+
+
+def _memory(process: int) -> int:
+    """Bytes that a process holds for itself; of pages that several share, its part."""
+    with contextlib.suppress(OSError):
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
+        return sum(int(kb) << 10 for kb in re.findall(r"^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB", text, re.M))
+    with contextlib.suppress(OSError):
+        _, resident, shared, *_ = Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()
+        return (int(resident) - int(shared)) * _PAGE
+    return 0

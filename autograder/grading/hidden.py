@@ -1,0 +1,110 @@
+"""What is right on the hidden cases: solution, mistakes and given code, run once where no student's code is.
+
+The cases of an exercise are drawn from a seed that only the course's secret gives. An exercise's probe runs on them in
+the isolated child, which gets the seed when the check is reached; what is expected never leaves this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import inspect
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ..authoring.build import COURSE, private
+from ..authoring.run import run
+from ..authoring.source import Broken, Lesson
+from ..exercise import Exercise
+from ..judge import Expected, expect
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A lesson, its exercises, and what is expected of each on its hidden cases."""
+
+    lesson: Lesson
+    exercises: dict[str, Exercise]
+    expected: dict[str, Expected]
+
+
+def answers(course: Path, assignment: str) -> Answers | None:
+    """The answers of the lesson that an assignment of a course is made from; None for an assignment of another origin.
+
+    They are kept in the course's `.autograder` as long as neither the lesson, the checker, torch nor the secret change.
+    Raises Broken, with what to do about it.
+    """
+    found = _lesson(course, assignment)
+    if found is None:
+        return None
+    lesson, known = found
+    secret = _secret(course)
+    seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
+    cache = course / ".autograder" / f"{assignment}.json"
+    stamp = _stamp(lesson, known, seeds)
+    try:
+        stored = json.loads(cache.read_text(encoding="utf-8"))
+        if stored["stamp"] == stamp:
+            expected = {name: Expected.from_json(data) for name, data in stored["expected"].items()}
+            return Answers(lesson, known, expected)
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # none yet, or cut off: made anew
+    ran = run(lesson, known)
+    expected = {
+        name: expect(exercise, ran.solutions[name], seeds[name], ran.given.get(name))
+        for name, exercise in known.items()
+        if name in ran.solutions
+    }
+    data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
+    _write_private(cache, json.dumps(data))
+    return Answers(lesson, known, expected)
+
+
+def seed_of(secret: str, exercise: Exercise) -> str:
+    """The seed of an exercise's hidden cases: who knows it knows the inputs, which a child sees anyway."""
+    named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
+    return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
+
+
+def _lesson(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
+    collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
+    for collection in collections:
+        for lesson in collection.read():
+            if lesson.file_name == assignment:
+                return lesson, collection.exercises(lesson)
+    return None
+
+
+def _secret(course: Path) -> str:
+    path = course / "secret"
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise Broken(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
+                     f"`autograder course {course}`, which adds what is missing") from error  # fmt: skip
+    if len(secret) < 32:
+        raise Broken(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
+    return secret
+
+
+def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
+    """Changes whenever what is expected could."""
+    parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
+    modules = {*(Path(inspect.getfile(each.probe)) for each in known.values()), *_PACKAGE.glob("*.py")}
+    parts += [path.read_text(encoding="utf-8") for path in sorted(modules)]
+    return hashlib.sha256("\0".join([*parts, *known]).encode()).hexdigest()
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    draft.replace(path)

@@ -1,0 +1,169 @@
+"""A submitted notebook made anew: the student's text, and everything else as it was released.
+
+nbgrader's meaning is kept (OverwriteCells, DeduplicateIds): of a cell that was handed out, type, lock, points and
+checksum are the gradebook's, and a locked one has the gradebook's source. Nothing of a submission's metadata is
+believed, so no tag, attachment or unknown key changes how it is graded or survives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
+
+from ..language import LANGUAGES
+
+LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
+_MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources together
+_MAKE = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class Unreadable(Exception):
+    """A submission that cannot be graded at all; the text says why, to the instructor."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """A cell that was handed out, as the gradebook knows it."""
+
+    cell_type: str
+    source: str
+    checksum: str | None
+    locked: bool
+    points: float | None = None  # of a graded cell
+    solution: bool = False
+    task: bool = False
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        kept = {
+            "grade_id": name,
+            "schema_version": 3,
+            "grade": self.points is not None and not self.task,
+            "solution": self.solution,
+            "locked": self.locked,
+            "task": self.task,
+            "checksum": self.checksum,
+            "cell_type": self.cell_type,
+        }
+        return kept if self.points is None else {**kept, "points": self.points}
+
+
+@dataclass
+class Sanitized:
+    """The notebook that is run, and what was not as it was released."""
+
+    notebook: NotebookNode
+    missing: list[str] = field(default_factory=list)  # released cells that are not there
+    repeated: list[str] = field(default_factory=list)  # those that are there more than once: the last one counts
+    changed: list[str] = field(default_factory=list)  # locked ones with another text
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The JSON of a submitted notebook in format 4. Raises Unreadable."""
+    try:
+        # Neither a link out of the submission nor a pipe that never ends.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be opened: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable(f"{path.name} is no regular file")
+        if status.st_size > LARGEST:
+            raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {LARGEST >> 20} MB are read")
+        data = file.read(LARGEST + 1)
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{path.name} is no notebook: {type(error).__name__}") from error
+    if not isinstance(raw, dict):
+        raise Unreadable(f"{path.name} is no notebook: its JSON is no object")
+    if raw.get("nbformat") in (2, 3):
+        raw = _upgraded(raw, path.name)
+    if raw.get("nbformat") != 4:
+        raise Unreadable(f"{path.name} has notebook format {str(raw.get('nbformat'))[:20]}; 4 is needed")
+    if not isinstance(raw.get("cells"), list):
+        raise Unreadable(f"{path.name} has no list of cells")
+    notebook: dict[str, Any] = raw
+    return notebook
+
+
+def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    try:
+        return dict(nbformat.convert(nbformat.from_dict(raw), 4))
+    except Exception as error:  # a notebook of format 3 that is none
+        raise Unreadable(f"{name} cannot be converted from notebook format {raw['nbformat']}") from error
+
+
+def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
+    """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
+    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _MAKE]
+    sources = [_source(cell) for cell in cells]
+    if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
+        raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
+    names = [_name(cell) for cell in cells]
+    last = {name: index for index, name in enumerate(names) if name in released}
+    done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
+    done.repeated = sorted({name for index, name in enumerate(names) if last.get(name, index) != index})
+    ids: set[str] = set()
+    for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
+        known = released.get(name) if last.get(name) == index else None
+        metadata: dict[str, Any] = {"nbgrader": known.metadata(name)} if known else {}
+        if known and known.locked and source != known.source:
+            done.changed.append(name)
+            source = known.source
+        made = _MAKE[known.cell_type if known else cell["cell_type"]](source, metadata=metadata)
+        made.id = _cell_id(cell, index, ids)
+        done.notebook.cells.append(made)
+    return done
+
+
+def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
+    metadata: dict[str, Any] = {"language_info": {"name": "python"}}
+    if kernel:
+        metadata["kernelspec"] = dict(kernel)
+    told = raw.get("metadata")
+    told = told.get("autograder") if isinstance(told, dict) else None
+    if isinstance(told, dict):  # in which language it is, and nothing else
+        language, lesson = told.get("language"), told.get("lesson")
+        ours = {"language": language} if language in LANGUAGES else {}
+        ours |= {"lesson": lesson} if isinstance(lesson, str) and _ID.fullmatch(lesson) else {}
+        metadata["autograder"] = ours
+    notebook = new_notebook(metadata=metadata)
+    notebook.nbformat_minor = 5
+    return notebook
+
+
+def _source(cell: Mapping[str, Any]) -> str:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    # A lone surrogate is valid JSON and cannot be written to a file.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def _name(cell: Mapping[str, Any]) -> str:
+    """The grade id that a cell claims."""
+    metadata = cell.get("metadata")
+    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = ours.get("grade_id") if isinstance(ours, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:
+    claimed = cell.get("id")
+    name = claimed if isinstance(claimed, str) and _ID.fullmatch(claimed) and claimed not in taken else f"cell-{index}"
+    while name in taken:
+        name += "x"
+    taken.add(name)
+    return name

@@ -1,0 +1,206 @@
+"""One submission: its cells run in an isolated child one after another, its checks are judged here."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+from nbformat.v4 import new_output
+
+from ..exercise import Exercise
+from ..judge import Expected, judge, unobserved
+from ..language import LANGUAGES, Note, message
+from ..verdict import MIME, Verdict
+from .engine import Child, Ended, Engine
+from .hidden import Answers
+from .outputs import kept_outputs
+from .wire import unpack_note, unpack_run
+
+CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
+_ENDED = {
+    "time": "run.time",
+    "memory": "run.memory",
+    "died": "run.died",
+    "nonsense": "run.nonsense",
+}
+
+
+@dataclass
+class Outcome:
+    """What came of one submission. `flags` say what tampered with the grading, `ended` why its process was stopped."""
+
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    ended: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass
+class Salts:
+    """One secret number for each check that is reached, the same for a whole run: what an untouched child answers to
+    it is asked once. A child learns it after it has answered."""
+
+    engine: Engine
+    _known: list[tuple[str, str]] = field(default_factory=list)
+
+    def __getitem__(self, index: int) -> tuple[str, str]:
+        while len(self._known) <= index:
+            salt = secrets.token_hex(8)
+            self._known.append((salt, self.engine.fingerprint(salt)))
+        return self._known[index]
+
+
+def run(
+    engine: Engine, notebook: NotebookNode, answers: Answers | None, files: dict[str, str], salts: Salts
+) -> Outcome:
+    """Run `notebook`, which has been sanitized, and put the outputs and verdicts into it.
+
+    `files` are the assignment's own, in base64 by relative path. Raises CannotIsolate; nothing else that a submission
+    does raises.
+    """
+    return _Run(engine, notebook, answers, files, salts).run()
+
+
+class _Run:
+    def __init__(
+        self, engine: Engine, notebook: NotebookNode, answers: Answers | None, files: dict[str, str], salts: Salts
+    ) -> None:
+        self._engine, self._notebook, self._answers, self._files = engine, notebook, answers, files
+        self._salts = salts
+        said = notebook.metadata.get("autograder", {}).get("language")
+        self._language = said if said in LANGUAGES else None
+        self._outcome = Outcome()
+
+    def run(self) -> Outcome:
+        start = time.monotonic()
+        deadline = start + self._engine.limits.total_seconds
+        try:
+            child = self._engine.fork()
+        except Ended as ended:
+            self._outcome.ended = ended.why
+            child = None
+        try:
+            if child:
+                lesson = self._answers.lesson.name if self._answers else ""
+                self._guarded(lambda: child.ask("begin", lesson=lesson, files=self._files))
+            for number, cell in enumerate((cell for cell in self._notebook.cells if cell.cell_type == "code"), 1):
+                if time.monotonic() > deadline and not self._outcome.ended:
+                    self._outcome.ended = "time"
+                name = self._checked(cell)
+                if name:
+                    cell.outputs = [self._verdict_output(self._check(child, name), number)]
+                else:
+                    cell.outputs = self._plain(child, cell, number)
+                cell.execution_count = number
+        finally:
+            if child:
+                child.kill()
+        self._outcome.seconds = time.monotonic() - start
+        return self._outcome
+
+    def _checked(self, cell: NotebookNode) -> str | None:
+        """The exercise that a locked cell checks. Its source is the course's own: sanitizing has put it back."""
+        ours = cell.metadata.get("nbgrader", {})
+        found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
+        return found["name"] if found and self._answers and found["name"] in self._answers.expected else None
+
+    def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+        """What the child says; None when it ends instead, or has ended before."""
+        if self._outcome.ended:
+            return None
+        try:
+            return ask()
+        except Ended as ended:
+            self._outcome.ended = ended.why
+            if ended.why == "nonsense":
+                self._flag("what came over the channel was no message")
+            return None
+
+    def _flag(self, what: str) -> None:
+        if what not in self._outcome.flags:
+            self._outcome.flags.append(what)
+
+    def _plain(self, child: Child | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+        before = self._outcome.ended
+        answer = self._guarded(lambda: child.ask("cell", source=cell.source)) if child else None
+        if answer is None:
+            why = self._outcome.ended
+            stopped = [] if before or why is None else [_stopped(why, self._language)]
+            return stopped
+        return kept_outputs(answer.get("outputs"), number)
+
+    def _check(self, child: Child | None, name: str) -> Verdict:
+        assert self._answers is not None
+        exercise, expected = self._answers.exercises[name], self._answers.expected[name]
+        answer = self._guarded(lambda: child.ask("observe", exercise=name, seed=expected.seed)) if child else None
+        if answer is None:
+            verdict = unobserved(exercise, "not yet", Note(_ENDED[self._outcome.ended or "died"], {}))
+        else:
+            verdict = self._judged(exercise, expected, answer)
+            if child and verdict.points:
+                verdict = self._unless_tampered(child, exercise, verdict)
+        verdict = replace(verdict, language=self._language)
+        self._outcome.verdicts[name] = verdict
+        return verdict
+
+    def _judged(self, exercise: Exercise, expected: Expected, answer: dict[str, Any]) -> Verdict:
+        try:
+            if "absent" in answer:
+                state, id, parameters = answer["absent"]
+                return unobserved(exercise, "not yet" if state == "not yet" else "not attempted",
+                                  unpack_note(id, parameters))  # fmt: skip
+            if "fault" in answer:
+                fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
+                return unobserved(exercise, "our error", Note("fault.probe", dict(fault)))
+            runs = [unpack_run(data) for data in answer["runs"]]
+            if len(runs) != len(expected.solution):
+                raise ValueError("another number of cases")
+            code = answer["code"]
+            verdict = judge(exercise, runs, expected, code if isinstance(code, str) else None)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            self._flag(f"{exercise.name}: what came back was no observation ({error})")
+            return unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"}))
+        return _without_inputs(verdict)
+
+    def _unless_tampered(self, child: Child, exercise: Exercise, verdict: Verdict) -> Verdict:
+        """The verdict, if all that it rests on in the child is as it was; else one that waits for a person."""
+        salt, untouched = self._salts[len(self._outcome.verdicts)]
+        said = self._guarded(lambda: child.ask("guard", salt=salt)) or {}
+        changed = said.get("changed")
+        if said.get("fingerprint") == untouched and changed == []:
+            return verdict
+        named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
+        what = ", ".join(named[:5]) or "?"
+        self._flag(f"{exercise.name}: replaced or left on: {what}")
+        return unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
+
+    def _verdict_output(self, verdict: Verdict, number: int) -> NotebookNode:
+        data = {
+            "text/plain": repr(verdict),
+            "text/html": verdict.html(self._language),
+            MIME: verdict.to_json(),
+        }
+        return new_output("execute_result", data=data, execution_count=number)
+
+
+def _without_inputs(verdict: Verdict) -> Verdict:
+    """The verdict without anything in which an answer could tell its author what the hidden cases are."""
+    finding = verdict.finding
+    if finding:
+        finding = replace(finding, inputs="", got=tuple(map(_without_message, finding.got)))
+    notes = tuple(note for note in verdict.notes if note.id not in ("note.printed", "note.stderr", "note.warning"))
+    return replace(verdict, finding=finding, notes=notes)
+
+
+def _without_message(note: Note) -> Note:
+    return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
+
+
+def _stopped(why: str, language: str | None) -> NotebookNode:
+    text = message(_ENDED[why]).read(language)
+    return new_output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
