@@ -157,13 +157,13 @@ bytes_kept()
 # %% [markdown] tags=["en"]
 # Three lines deserve a second look.
 #
-# * `sin` costs nothing when somebody holds `x` anyway; `relu` costs nothing when somebody holds its result. In a chain `x.sin().sin()` each result is the next one's input, so there is one tensor per operation either way.
+# * What is alive anyway costs nothing more: for `sin` that is a held `x`, for `relu` a held result. In a chain such as `x.sin().sin()` it comes to one tensor per operation for either, since each result is the next input.
 # * `x[:2].sin()` keeps all 64 rows alive. Ten numbers cut from a million keep four megabytes.
 # * Written by hand, `x * x.sigmoid()` keeps two tensors. `torch.nn.functional.silu(x)`, the same function, keeps one.
-# %% [markdown] tags=["ru"] of="ee27d091"
+# %% [markdown] tags=["ru"] of="b380012f"
 # К трём строкам стоит вернуться.
 #
-# * `sin` ничего не стоит, если `x` и так кто-то держит; `relu` ничего не стоит, если кто-то держит его результат. В цепочке `x.sin().sin()` каждый результат — вход следующей операции, так что в любом случае выходит по тензору на операцию.
+# * То, что и так в памяти, ничего больше не стоит: для `sin` это вход `x`, для `relu` — результат, если их кто-то держит. В цепочке вроде `x.sin().sin()` у обеих выходит по тензору на операцию: каждый результат — вход следующей.
 # * `x[:2].sin()` держит в памяти все 64 строки. Десять чисел, вырезанных из миллиона, держат четыре мегабайта.
 # * Выражение `x * x.sigmoid()`, написанное вручную, хранит два тензора. `torch.nn.functional.silu(x)`, та же функция, хранит один.
 # %% tags=["fact"]
@@ -311,35 +311,52 @@ assert predict_hooks == hooks_at_work()
 # %%
 hooks_at_work()
 # %% [markdown] tags=["en"]
-# The published notebook shows "what not to do": a `DataParallel` model inside the `with`, whose hooks are said not to arrive. Its model returns `x` unchanged, so nothing is saved in any case, and the `input` that it is called with is never defined: the name means Python's own function. The rule behind it is the line with the thread: the stack of hooks belongs to one thread. On a machine without a GPU `DataParallel` calls the model in the same thread, and the hooks do see it.
+# The line with the thread is a rule: the stack of hooks belongs to one thread. `DataParallel` runs a copy of the model for each GPU, each in a thread of its own; by this rule hooks entered outside do not reach them. Without a GPU it calls the model in the same thread, and the hooks do see it.
 #
-# And the hooks are trusted. A wrong content is used without a word, as the factor 4 shows.
-# %% [markdown] tags=["ru"] of="f0ad5942"
-# В опубликованной тетради есть пример того, «как делать не надо»: модель в `DataParallel` внутри `with`, до которой хуки якобы не доходят. Её модель возвращает `x` без изменений, так что сохранять там в любом случае нечего, а имя `input`, с которым её вызывают, нигде не определено: это встроенная функция Python. Само правило видно в строке про поток: у каждого потока выполнения свой набор (стек) действующих хуков. На машине без GPU `DataParallel` вызывает модель в том же потоке, и хуки её видят.
+# And hooks are trusted: whatever `unpack` returns is used without a check, as the factor 4 shows.
+# %% [markdown] tags=["ru"] of="a02e826d"
+# Строка про поток показывает правило: у каждого потока выполнения свой набор (стек) действующих хуков. `DataParallel` выполняет для каждого GPU копию модели в отдельном потоке; по этому правилу хуки, включённые снаружи, на них не действуют. Без GPU он вызывает модель в том же потоке, и хуки её видят.
 #
-# И ещё: хукам верят на слово. Неверное содержимое используется молча, как видно по множителю 4.
+# И ещё: хукам верят на слово. То, что вернул `unpack`, берётся без проверки, как видно по множителю 4.
 # %% tags=["fact"]
 packed = []
 with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
     if not torch.cuda.is_available():
         torch.nn.DataParallel(torch.nn.Softplus())(torch.ones(3, requires_grad=True))
 assert len(packed) == (0 if torch.cuda.is_available() else 1)
+
+
 # %% [markdown] tags=["en"]
-# One saved tensor can have hooks of its own. A node shows it as `_raw_saved_self`, and `register_hooks` packs it at once. Each access to `_saved_self` then unpacks it anew.
-# %% [markdown] tags=["ru"] of="9248dab5"
-# Хуки можно поставить и на один сохранённый тензор. Узел показывает его под именем `_raw_saved_self`, а `register_hooks` сразу его упаковывает. Обращение к `_saved_self` затем его распаковывает, каждый раз заново.
+# One saved tensor can have hooks of its own: the node shows it as `_raw_saved_self`, and that has a method `register_hooks`. The call packs the tensor at once. Each time you read `_saved_self`, it is unpacked anew. A second pair is refused.
+# %% [markdown] tags=["ru"] of="82eaa0b2"
+# Хуки можно поставить и на один сохранённый тензор: узел показывает его под именем `_raw_saved_self`, и у этого объекта есть метод `register_hooks`. Вызов сразу упаковывает тензор. При каждом чтении `_saved_self` тензор распаковывается заново. Вторую пару поставить нельзя.
 # %%
+def say_pack(t):
+    print("pack  ", t.tolist())
+    return t.detach()
+
+
+def say_unpack(packed):
+    print("unpack", packed.tolist())
+    return packed
+
+
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = x.pow(2)
-y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
 print("registered")
-print(y.grad_fn._saved_self, y.grad_fn._saved_self is x)
+print("the same object:", y.grad_fn._saved_self is x)
+print("and once more:  ", y.grad_fn._saved_self is x)
 try:
-    y.grad_fn._raw_saved_self.register_hooks(pack, unpack)
+    y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
 except RuntimeError as error:
     print(error)
 # %% tags=["fact"]
 assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.data_ptr()
+inside_pack = []
+with saved_tensors_hooks(lambda t: inside_pack.append(t.half()) or t.detach(), lambda t: t):
+    y = (x * 2).exp()
+assert not any(t.requires_grad for t in inside_pack)
 # %% [markdown] tags=["en"]
 # ## Half precision
 #
@@ -374,14 +391,14 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 #
 # `f` is a function of one tensor, `x` is a leaf that requires grad. Return `f(x)` with a graph in which every saved float32 or float64 tensor is kept as float16, and is given back to backward in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy.
 #
-# `f(x)` itself keeps its dtype and its exact numbers. When the result is dropped without a backward pass, all memory is freed again: what your `pack` keeps must not hold the graph, so keep `t.detach()` rather than `t`.
-# %% [markdown] tags=["ru"] of="b3f8b765"
+# `f` is called once, and the hooks are off when your function returns. The result keeps its dtype and its exact numbers. When it is dropped without a backward pass, all memory is freed again: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.)
+# %% [markdown] tags=["ru"] of="71ed6453"
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
 # `f` — функция одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 хранится как float16, а обратному проходу отдаётся в исходном типе данных. Все остальные сохранённые тензоры (индексы, маски, сами float16) хранятся как есть, без копии.
 #
-# Тип данных и числа самого результата `f(x)` не меняются. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф, поэтому храните `t.detach()`, а не `t`.
+# `f` вызывается один раз, а после возврата из вашей функции хуки сняты. Тип данных и числа самого результата не меняются. Если результат отброшен без обратного прохода, вся память освобождается: то, что хранит ваш `pack`, не должно держать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` от float32, граф не держит: `pack` выполняется без градиентов.)
 # %% answer="save_in_half"
 def save_in_half(f, x):
     """`f(x)`, whose graph keeps float32 and float64 tensors as float16 and gives them back in their own dtype."""
@@ -481,11 +498,11 @@ assert 5e-5 < (rounded - exact).norm() / exact.norm() < 1e-3
 # %% [markdown] tags=["en"]
 # ## To a file, and the small ones in memory
 #
-# The memory of a GPU is small, that of the machine larger, a disk larger still. `torch.autograd.graph.save_on_cpu()` is a ready pair for the second; for the third you write your own. What `pack` returns lives as long as the graph needs it, so an object that deletes its file when it goes is all the bookkeeping there is.
-# %% [markdown] tags=["ru"] of="ad63b6d4"
+# The memory of a GPU is small, that of the machine larger, a disk larger still. PyTorch has a ready pair that moves saved tensors from a GPU to the machine's memory, `torch.autograd.graph.save_on_cpu()`. A pair for the disk you write yourself. The graph holds what `pack` returned for as long as it needs it. So return an object that deletes its file when the object itself goes; nothing else has to be kept track of.
+# %% [markdown] tags=["ru"] of="5661e971"
 # ## В файл, а малые тензоры — в памяти
 #
-# Память GPU мала, память машины больше, диск ещё больше. В память CPU тензоры выгружает готовая пара `torch.autograd.graph.save_on_cpu()`; пару для диска пишут сами. То, что вернул `pack`, живёт, пока оно нужно графу, поэтому достаточно объекта, который удаляет свой файл, когда исчезает сам.
+# Память GPU мала, память машины больше, диск ещё больше. Из GPU в память машины сохранённые тензоры переносит готовая пара `torch.autograd.graph.save_on_cpu()`. Пару для диска пишут сами. Граф держит то, что вернул `pack`, пока оно ему нужно. Поэтому верните объект, который удаляет свой файл, когда исчезает сам; больше следить ни за чем не нужно.
 # %%
 class SelfDeletingTempFile:
     def __init__(self):
@@ -497,19 +514,19 @@ class SelfDeletingTempFile:
 
 
 # %% [markdown] tags=["en"]
-# The class comes from a published pair of hooks; only the test whether the file exists is new. A file for ten numbers is wasteful (the frame around them takes more than a kilobyte), so the pair has a threshold. In its example of five numbers it works, and so it is copied from page to page.
+# The class comes from a published pair of hooks; only the test whether the file exists is new. A file for ten numbers is wasteful: what `torch.save` writes around them takes more than a kilobyte. So the pair has a threshold. It was published with an example of five numbers; there it works, and it has been copied from page to page since.
 #
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks. When the result is dropped without a backward pass, no bytes stay in memory.
-# %% [markdown] tags=["ru"] of="e9291058"
-# Этот класс — из опубликованной пары хуков; добавлена только проверка, что файл есть. Заводить файл ради десяти чисел расточительно (одна обёртка занимает больше килобайта), поэтому у пары есть порог. На примере из пяти чисел она работает, и так её и переписывают со страницы на страницу.
+# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
+# %% [markdown] tags=["ru"] of="8b4dc999"
+# Этот класс — из опубликованной пары хуков; добавлена только проверка, что файл есть. Заводить файл ради десяти чисел расточительно: одна обёртка `torch.save` занимает больше килобайта. Поэтому у пары есть порог. Её опубликовали с примером из пяти чисел; на нём она работает, и с тех пор её переписывают со страницы на страницу.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте функцию. Она возвращает `f(x)`; сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти, остальные записываются через `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, а файлы удаляются вместе с графом. Градиент такой же, как без хуков. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# Исправьте функцию. Она возвращает `f(x)`; сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти, остальные записываются через `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, а файлы удаляются вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
 # %% answer="fix_threshold"
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
@@ -799,16 +816,16 @@ check("save_on_disk")
 #
 # A checkpoint keeps the input of a segment of layers and nothing from inside. When backward arrives there, the segment runs forward once more, now with a graph. Memory is paid for with a second forward pass. `checkpoint(function, x, use_reentrant=False)` does it for any function; always pass the last argument, since the old variant, `use_reentrant=True`, gives the weights no gradient when `x` requires none.
 #
-# Before you place any, look at two numbers for 16 layers of 64 × 64, with 1024 samples: what is kept after the forward pass, and the peak of forward and backward together.
-# %% [markdown] tags=["ru"] of="1c8079aa"
+# Before you place any, look at two numbers for 16 layers of 64 × 64, with 256 samples: what is kept after the forward pass, and the peak of forward and backward together.
+# %% [markdown] tags=["ru"] of="6fa1da31"
 # ## Не хранить вовсе: контрольные точки
 #
 # Контрольная точка активаций (checkpointing) хранит вход сегмента из нескольких слоёв и ничего из вычисленного внутри него. Когда обратный проход доходит до сегмента, прямой проход по нему выполняется ещё раз, теперь с графом. За память платят вторым прямым проходом. `checkpoint(function, x, use_reentrant=False)` делает это с любой функцией; последний аргумент указывайте всегда: старый вариант с `use_reentrant=True` не даёт весам градиента, если `x` его не требует.
 #
-# Прежде чем расставлять точки, посмотрите на два числа для 16 слоёв 64 × 64 и 1024 примеров: сколько хранится после прямого прохода и каков пик за прямой и обратный проходы вместе.
+# Прежде чем расставлять точки, посмотрите на два числа для 16 слоёв 64 × 64 и 256 примеров: сколько хранится после прямого прохода и каков пик за прямой и обратный проходы вместе.
 # %%
 net = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh()) for _ in range(16)])
-data = torch.ones(1024, 64)
+data = torch.ones(256, 64)
 
 
 def plain(x):
@@ -840,8 +857,8 @@ for run in (plain, every_layer, everything):
     print(f"{run.__name__:12} kept {kept:9,}  peak {peak:9,}")
 # %% tags=["fact"]
 measured = {run.__name__: memory(run) for run in (plain, every_layer, everything)}
-assert measured["plain"][0] == 16 * 262_144 + 4
-assert measured["every_layer"][0] == 15 * 262_144 + 4
+assert measured["plain"][0] == 16 * 65_536 + 4
+assert measured["every_layer"][0] == 15 * 65_536 + 4
 assert measured["everything"][0] == 4
 assert len({peak for _, peak in measured.values()}) == 1
 one = torch.ones(2, 64)
@@ -855,11 +872,11 @@ assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
-# One activation is 262 144 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16, and the peak is as before. One checkpoint around everything keeps nothing at all, and its peak, too, is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
+# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16, and the peak is as before. One checkpoint around everything keeps nothing but the loss, 4 bytes, and its peak, too, is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
 #
 # Somewhere in between is the best place. With $k$ segments of $s$ layers about $k$ borders wait while about $s$ results of one segment are alive.
-# %% [markdown] tags=["ru"] of="285f2521"
-# Одна активация — это 262 144 байта. Контрольная точка у каждого слоя хранит 15 границ между ними: выигрыш — одна активация из 16, а пик прежний. Одна точка вокруг всего не хранит ничего, а пик и тут тот же с точностью до байта: при обратном проходе повторно вычисляются сразу все 16 слоёв. «Байты, сохранённые после прямого прохода» — число, которое можно сделать нулём без всякой пользы. Измеряйте пик.
+# %% [markdown] tags=["ru"] of="a0665fe5"
+# Одна активация — это 65 536 байт. Контрольная точка у каждого слоя хранит 15 границ между ними: выигрыш — одна активация из 16, а пик прежний. Одна точка вокруг всего не хранит ничего, кроме функции потерь (4 байта), а пик и тут тот же с точностью до байта: при обратном проходе повторно вычисляются сразу все 16 слоёв. «Байты, сохранённые после прямого прохода» — число, которое можно сделать нулём без всякой пользы. Измеряйте пик.
 #
 # Лучшее место где-то посередине. При $k$ сегментах по $s$ слоёв в памяти ждут около $k$ границ, а живы около $s$ результатов одного сегмента.
 # %% [markdown] tags=["en"]
@@ -869,17 +886,23 @@ assert not old.requires_grad
 # `layers` is a list of $L$ modules, each of which keeps the shape of its input; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
 #
 # * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
-# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 16 and on 63 layers that save one tensor each;
-# * each layer is called at most twice, forward pass and recomputation together.
-# %% [markdown] tags=["ru"] of="1f251d2b"
+# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 7 and on 99 layers that save one tensor each;
+# * each layer is called at most twice, forward pass and recomputation together;
+# * after backward nothing stays in memory but gradients.
+#
+# Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number.
+# %% [markdown] tags=["ru"] of="00204517"
 # ### Упражнение `checkpointed`: бюджет на пик
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
 # `layers` — список из $L$ модулей, каждый из которых сохраняет форму входа; `x` — вход, который может требовать градиента или не требовать. Верните результат последовательного применения слоёв так, чтобы при любом $L$
 #
 # * результат и градиенты (параметров слоёв и `x`, если он требует градиента) были такими же, как без контрольных точек;
-# * ни в один момент прямого и обратного проходов не было занято больше чем $(2\sqrt{L} + 3.5)\cdot$ размер `x` в байтах, считая результат и градиенты; сам `x` и параметры не считаются; проверяется на 16 и на 63 слоях, каждый из которых сохраняет один тензор;
-# * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление.
+# * ни в один момент прямого и обратного проходов не было занято больше чем $(2\sqrt{L} + 3.5)\cdot$ размер `x` в байтах, считая результат и градиенты; сам `x` и параметры не считаются; проверяется на 7 и на 99 слоях, каждый из которых сохраняет один тензор;
+# * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление;
+# * после обратного прохода в памяти оставались только градиенты.
+#
+# Из 3.5 около двух нужны для градиентов в пути, остальное — на случай, если глубина не квадрат целого числа.
 # %% answer="checkpointed"
 def checkpointed(layers, x):
     """The output of `layers`, run one after the other, with a peak that grows like the root of their number."""
@@ -978,14 +1001,14 @@ plt.show()
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
-# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more.
-# %% [markdown] tags=["ru"] of="764dd677"
+# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come of the layers in backward: the forward pass alone needs at most 4 times the size of `x`.
+# %% [markdown] tags=["ru"] of="e08e9503"
 # Около минимума, примерно у корня из числа слоёв, кривая пологая, а на обоих концах она так же высока, как без точек. Слева хранится каждая граница, справа — каждый результат единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Кто-то сообщает: «после прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`; она возвращает результат слоёв с верными градиентами, после прямого прохода через 16 слоёв хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`.
+# Кто-то сообщает: «после прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`; она возвращает результат слоёв с верными градиентами, после прямого прохода через 16 слоёв хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должен возникать из-за самих слоёв в обратном проходе: одному прямому проходу хватает 4 размеров `x`.
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1063,16 +1086,16 @@ assert torch.equal(dropped.detach(), ones.grad)
 # %% [markdown] tags=["en"]
 # ## Counting for yourself
 #
-# The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now.
+# The counts in this lesson come from `saved_bytes` and `live_bytes`. The first is a pair of hooks, and you can write it now. (To call it passes, too; to write it teaches more.)
 #
 # ### Extra exercise `count_saved`: count what is kept
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
 # Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them.
-# %% [markdown] tags=["ru"] of="465ce54e"
+# %% [markdown] tags=["ru"] of="a72e1bfa"
 # ## Посчитаем сами
 #
-# Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый из них — пара хуков, и теперь вы можете написать её сами.
+# Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый из них — пара хуков, и теперь вы можете написать её сами. (Вызов готовой функции тоже засчитывается, но полезнее написать свою.)
 #
 # ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
@@ -1164,7 +1187,7 @@ def edited_after_saving(run):
 
 
 def with_identity_hooks(f, h):
-    with saved_tensors_hooks(lambda t: t, lambda t: t):
+    with saved_tensors_hooks(lambda t: t, lambda t: t):  # the published pair; without backward it would leak
         return f(h)
 
 
@@ -1200,14 +1223,14 @@ assert leaked.now > 50 * 4000
 
 
 # %% [markdown] tags=["en"]
-# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, to a GPU's host) are safe; `save_on_cpu()` copies nothing that is already on the CPU, and gives 12 there, too. There it also holds the very tensor it was given, and so leaks as the threshold of `fix_threshold` did: it is a pair for tensors on a GPU.
+# The right gradient is 8: $\partial (2x)^2 / \partial x = 8x$ at $x = 1$. Twelve comes from the changed $h = 3$. Hooks that copy what they get (to a file, to half precision, from a GPU to the machine's memory) are safe. `save_on_cpu()` makes no copy of a tensor that is on the CPU already: here it gives 12 as well. It then keeps the very tensor that `pack` was given, and so it leaks as `fix_threshold` did. It is a pair for tensors on a GPU.
 #
 # ### Extra exercise `notice_edits`: twelve instead of eight
 # *find the bug · ●●● · 14 minutes · 4 points · extra*
 #
 # The function returns `f(x)` under the published pair of hooks that does nothing. Mend the pair, or do without it: when a saved tensor is changed in place after the forward pass, whether by way of `x` or of the result, `backward()` raises a `RuntimeError`. When nothing is changed, the gradient is the one without hooks. No copies are kept, and nothing leaks.
-# %% [markdown] tags=["ru"] of="08dd6e97"
-# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, с GPU в память CPU), безопасны; `save_on_cpu()` не копирует то, что уже лежит в памяти CPU, и в этом случае тоже даёт 12. Кроме того, он держит там сам полученный тензор, и поэтому память утекает так же, как с порогом в `fix_threshold`: эта пара — для тензоров на GPU.
+# %% [markdown] tags=["ru"] of="30c6ab16"
+# Верный градиент — 8: $\partial (2x)^2 / \partial x = 8x$ при $x = 1$. Двенадцать получается из изменённого $h = 3$. Хуки, которые копируют полученное (в файл, в половинную точность, из GPU в память машины), безопасны. `save_on_cpu()` не копирует тензор, который уже лежит в памяти CPU: здесь тоже получается 12. К тому же он хранит сам тензор, полученный в `pack`, и память утекает так же, как в `fix_threshold`. Эта пара — для тензоров на GPU.
 #
 # ### Дополнительное упражнение `notice_edits`: двенадцать вместо восьми
 # *найти ошибку · ●●● · 14 минут · 4 балла · дополнительно*
@@ -1284,29 +1307,30 @@ check("notice_edits")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# There the two memories are really two. `save_on_cpu(pin_memory=True)` copies what is saved into the machine's memory (pinned: the copy is faster) and back; the peak is measured by the allocator itself. The cell does so when a GPU is there; no recording of a GPU run is part of the course yet.
-# %% [markdown] tags=["ru"] of="129fab99"
+# There the two memories are really two. `save_on_cpu(pin_memory=True)` copies what is saved into the machine's memory (pinned: the copy is faster) and back; the peak is measured by the allocator itself. The cell does so on a GPU, this machine's or one on which it was recorded.
+# %% [markdown] tags=["ru"] of="1d56cbb1"
 # ## На GPU
 #
-# На GPU это действительно две разные памяти. `save_on_cpu(pin_memory=True)` копирует сохранённое в память машины (закреплённую: так копирование быстрее) и обратно; пик измеряет сам распределитель памяти. Ячейка делает это, если GPU есть; результатов с настоящего GPU в курсе пока нет.
+# На GPU это действительно две разные памяти. `save_on_cpu(pin_memory=True)` копирует сохранённое в память машины (закреплённую: так копирование быстрее) и обратно; пик измеряет сам распределитель памяти. Ячейка делает это на GPU: на вашем или на том, где это записали.
 # %%
-def offloaded(x):
-    with torch.autograd.graph.save_on_cpu(pin_memory=True):
-        return net(x)
+from autograder import gpu_peak, on_gpu
 
 
-if torch.cuda.is_available():
+def saved_on_gpu():
     net.cuda()
-    data = data.cuda()
-    for run in (plain, every_layer, everything, offloaded):
-        net.zero_grad()
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        run(data).sum().backward()
-        peak = torch.cuda.max_memory_allocated() - before
-        print(f"{run.__name__:12} peak {peak:9,} B on {torch.cuda.get_device_name()}")
-else:
-    print("No CUDA device here; the peaks above were counted on the CPU.")
+    x = data.cuda()
+
+    def offloaded(x):
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            return net(x)
+
+    ways = (plain, every_layer, everything, offloaded)
+    peaks = {f"peak bytes, {way.__name__}": gpu_peak(lambda: way(x).sum().backward()) for way in ways}
+    net.cpu()
+    return peaks
+
+
+on_gpu(saved_on_gpu)
 # %% [markdown] tags=["en"]
 # ## What to keep
 #
