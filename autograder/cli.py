@@ -1,4 +1,4 @@
-"""The command line: `autograder lab | build | verify | course`."""
+"""The command line: `autograder lab | build | verify | course | grade`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     course = commands.add_parser("course", help="make an nbgrader course folder, or bring one up to date")
     course.add_argument("directory", type=Path, metavar="DIR")
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
+
+    grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
+    grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    grade.add_argument("assignment", nargs="?", help="an assignment (default: all that were handed in)")
+    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one per core)")
+    grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
+    grade.add_argument(
+        "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
+    )
+    grade.add_argument("--json", action="store_true", help="print the results as JSON")
 
     chosen = parser.parse_args(arguments)
     if chosen.command == "build" and chosen.accept and not chosen.lessons:
@@ -124,6 +134,19 @@ def _course(chosen: argparse.Namespace) -> int:
 
     make_course(chosen.directory, chosen.id)
     return 0
+
+
+def _grade(chosen: argparse.Namespace) -> int:
+    from .grading.command import grade_course
+
+    return grade_course(
+        chosen.directory,
+        chosen.assignment,
+        jobs=chosen.jobs,
+        isolated=chosen.isolation != "none",
+        force=chosen.force,
+        as_json=chosen.json,
+    )
 
 
 def _collection(chosen: argparse.Namespace) -> Collection:

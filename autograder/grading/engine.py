@@ -102,6 +102,10 @@ class Engine:
 
     def learn(self, modules: list[str]) -> None:
         """Let the template import what the solution was seen to import, so that no child has to. Trusted names only."""
+        with self._sibling_lock:
+            if self._sibling is not None:
+                self._sibling.kill()
+            self._sibling = None
         with self._lock:
             self._control.send(json.dumps({"do": IMPORT, "modules": modules}).encode())
             self._control.recv(2)

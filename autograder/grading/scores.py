@@ -1,41 +1,68 @@
-"""How the score of a check is taken from its cell: from the verdict, and from nothing else."""
+"""How the score of a graded cell is taken from its outputs: of a check, from its verdict and from nothing else."""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
-from nbgrader.utils import is_grade, is_solution
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
 from ..language import Text
 from ..verdict import MIME
+from .submission import CHECK
 
-_CHECK = re.compile(r"^check\(.+\)\s*\Z", re.M)
 _NO_VERDICT = Text(
     "The check gave no verdict, so it earns nothing. Most likely the answer replaced `check` or stopped the kernel.",
     "Проверка не дала результата, поэтому баллов нет. Скорее всего, ответ заменил собой `check` или остановил ядро.",
 )
 
 
-class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
-    """nbgrader's own, for which a check has points only through a verdict.
+@dataclass(frozen=True)
+class Score:
+    """Of one graded cell: points, or None where a person has to give them; `waits` for a person in any case."""
+
+    points: float | None
+    waits: bool
+
+
+def score_of(cell: NotebookNode) -> Score:
+    """The score of a graded cell that has been run.
 
     nbgrader gives full points to a graded cell that shows nothing and none to one with any text on stderr. Here the
-    verdict goes before the other outputs of a check, where it is read first, and a check without one gets an error.
+    verdict of a check goes before its other outputs, where it is read first, and a check without one gets an error.
     Cells that do not end in a call of `check`, as in an assignment of the instructor's own, keep nbgrader's rules.
     """
+    if is_check(cell):
+        cell.outputs = _verdict_first(cell)
+    points, _ = determine_grade(cell)
+    return Score(points, points is None or any(_is_fault(output) for output in cell.get("outputs", [])))
+
+
+def comment_on(cell: NotebookNode) -> str | None:
+    """nbgrader's comment on an answer that is still what was handed out."""
+    untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
+    return "No response." if untouched else None
+
+
+class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
+    """nbgrader's own, with the scores from `score_of`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        for cell in nb.cells:
-            if is_check(cell):
-                cell.outputs = verdict_first(cell)
         nb, resources = super().preprocess(nb, resources)
         self._forget_deleted(nb)
         return nb, resources
+
+    def _add_score(self, cell: NotebookNode, resources: Any) -> None:
+        name = cell.metadata.nbgrader.grade_id
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        score = score_of(cell)
+        grade.auto_score = score.points
+        grade.needs_manual_grade = score.waits or grade.manual_score is not None
+        self.gradebook.db.commit()
 
     def _forget_deleted(self, nb: NotebookNode) -> None:
         """A cell deleted since an earlier submission keeps none of the points it had, and waits for a person."""
@@ -52,11 +79,11 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
 
 
 def is_check(cell: NotebookNode) -> bool:
-    """Is this a graded cell that ends in `check(...)`? nbgrader has put its source back before."""
-    return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(_CHECK.search(cell.source))
+    """Is this a graded cell that ends in `check(...)`? Its source has been put back before."""
+    return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(CHECK.search(cell.source))
 
 
-def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
+def _verdict_first(cell: NotebookNode) -> list[NotebookNode]:
     """The outputs of a check, the verdict before the rest; an error before them all when there is none."""
     verdicts = [output for output in cell.outputs if _is_verdict(output, float(cell.metadata.nbgrader.points))]
     others = [output for output in cell.outputs if output not in verdicts]
@@ -75,3 +102,9 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
         return 0 <= float(output.data.get("text/plain", "")) <= maximum
     except ValueError:
         return False
+
+
+def _is_fault(output: NotebookNode) -> bool:
+    """Is it a verdict that says that the checker failed, or was tampered with?"""
+    record = output.get("data", {}).get(MIME)
+    return isinstance(record, dict) and record.get("state") == "our error"

@@ -46,6 +46,7 @@ def main() -> None:
         asked = json.loads(data)
         if asked["do"] == IMPORT:
             _import(asked["modules"])
+            guard = None
             control.send(b"{}")
             continue
         if guard is None:
@@ -76,7 +77,7 @@ def _shell() -> Shell:
     for kind in vars(torch.optim).values():
         if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
             with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`
-                kind([torch.nn.Parameter(torch.zeros(1))])
+                kind([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
     return shell
 
 

@@ -1,0 +1,92 @@
+"""What `autograder grade` says while it works and at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from ..authoring.source import Broken
+from .batch import Result, grade
+from .engine import Engine
+from .isolation import CannotIsolate
+from .settings import CourseSettings, course_settings
+
+
+def grade_course(
+    root: Path, assignment: str | None, *, jobs: int | None, isolated: bool, force: bool, as_json: bool
+) -> int:
+    """Grade one assignment, or all that were handed in. Returns the exit status: 1 when a submission failed.
+
+    Raises Broken with the remedy when nothing can be graded.
+    """
+    course = course_settings(root)
+    chosen = [assignment] if assignment else course.assignments()
+    if not chosen:
+        raise Broken(
+            f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
+        )
+    results: dict[str, list[Result]] = {}
+    try:
+        with Engine(isolated=isolated) as engine:
+            for name in chosen:
+                progress = Progress(name)
+                results[name] = grade(
+                    course, name, engine, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
+                )
+                progress.end()
+    except CannotIsolate as refused:
+        raise Broken(
+            f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
+            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
+        ) from refused
+    if as_json:
+        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
+    else:
+        for name, found in results.items():
+            print(table(course, name, found))
+    return int(any(each.state == "failed" for found in results.values() for each in found))
+
+
+class Progress:
+    """A line on the terminal: how many are done, how fast, how long it will take. Nothing where there is none."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._done, self._start = name, 0, time.monotonic()
+
+    def show(self, result: Result, total: int) -> None:
+        self._done += 1
+        if not sys.stderr.isatty():
+            return
+        speed = self._done / max(time.monotonic() - self._start, 1e-3)
+        bar = "█" * (20 * self._done // total)
+        left = (total - self._done) / speed
+        print(
+            f"\r{self._name} {bar:·<20} {self._done}/{total} · {speed:.1f}/s · {left:.0f} s left ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def end(self) -> None:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+def table(course: CourseSettings, name: str, results: list[Result]) -> str:
+    """Every submission that needs a look with its reasons, then how many there are of each kind."""
+    lines = [name]
+    for each in sorted(results, key=lambda result: result.student):
+        if each.reasons:
+            score = "" if each.score is None else f" {each.score:g} points"
+            lines.append(f"  {each.student}: {each.state}{score}")
+            lines += [f"      {reason}" for reason in each.reasons]
+    kinds = Counter(each.state for each in results)
+    count = ", ".join(
+        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "unchanged") if kinds[state]
+    )
+    return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])

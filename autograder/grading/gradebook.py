@@ -1,0 +1,167 @@
+"""nbgrader's gradebook, read and written through nbgrader's own models: a submission in one transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbgrader.api import (
+    Assignment,
+    Comment,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    Notebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.utils import parse_utc
+from sqlalchemy.exc import OperationalError
+
+from .sanitize import Released
+from .scores import Score
+
+_PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
+
+
+class BookClosed(Exception):
+    """The gradebook cannot be written: what the database says."""
+
+
+@dataclass(frozen=True)
+class ReleasedNotebook:
+    """A notebook of an assignment, as it was handed out."""
+
+    cells: dict[str, Released]
+    kernel: dict[str, Any] | None
+
+
+@dataclass
+class NotebookScores:
+    """What is written about one notebook of a submission, by grade id. A cell that is not named is not there."""
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    comments: dict[str, str | None] = field(default_factory=dict)
+    handed_in: bool = True
+
+
+class Book:
+    """One course's gradebook, open. `penalty(student, score, seconds late)` is nbgrader's late penalty."""
+
+    def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
+        self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
+
+    def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
+        """The notebooks of an assignment by name. Raises MissingEntry when nothing of that name was generated."""
+        found: dict[str, ReleasedNotebook] = {}
+        for notebook in self._gradebook.find_assignment(assignment).notebooks:
+            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+            points |= {cell.name: float(cell.max_score) for cell in notebook.task_cells}
+            solutions = {cell.name for cell in notebook.solution_cells}
+            tasks = {cell.name for cell in notebook.task_cells}
+            cells = {
+                cell.name: Released(
+                    cell.cell_type,
+                    cell.source or "",
+                    cell.checksum,
+                    bool(cell.locked),
+                    points.get(cell.name),
+                    cell.name in solutions,
+                    cell.name in tasks,
+                )
+                for cell in notebook.source_cells
+            }
+            found[notebook.name] = ReleasedNotebook(cells, json.loads(notebook.kernelspec or "null"))
+        return found
+
+    def maximum(self, assignment: str) -> float:
+        return float(self._gradebook.find_assignment(assignment).max_score)
+
+    def graded(self, assignment: str) -> set[str]:
+        """The students of whom the gradebook has a submission."""
+        try:
+            return {submission.student_id for submission in self._gradebook.find_assignment(assignment).submissions}
+        except MissingEntry:
+            return set()
+
+    def write(
+        self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
+    ) -> float:
+        """Write one submission; what a person gave stays. Returns the score. Raises BookClosed, having written nothing.
+
+        As nbgrader has it: a cell with a manual score is marked for another look, a late one gets its penalty.
+        """
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                score = self._write(assignment, student, timestamp, notebooks)
+                self._db.commit()
+            except OperationalError as error:
+                self._db.rollback()
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise BookClosed(str(error.orig)) from error
+                time.sleep(0.2)
+            except BaseException:
+                self._db.rollback()
+                raise
+            else:
+                return score
+
+    def _write(
+        self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
+    ) -> float:
+        submission = self._submission(assignment, student)
+        if timestamp:
+            submission.timestamp = parse_utc(timestamp)
+        for submitted in submission.notebooks:
+            result = notebooks.get(submitted.notebook.name, NotebookScores(handed_in=False))
+            for grade in submitted.grades:
+                score = result.scores.get(grade.cell.name, Score(0.0, result.handed_in))
+                grade.auto_score = score.points
+                grade.needs_manual_grade = score.waits or (result.handed_in and grade.manual_score is not None)
+            for comment in submitted.comments:
+                comment.auto_comment = result.comments.get(comment.cell.name)
+        self._db.flush()
+        self._db.expire_all()  # sums are columns that the database computes
+        for submitted in submission.notebooks:
+            late = submission.total_seconds_late
+            owed = self._penalty(student, submitted.score, late) if late > 0 else None
+            submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
+        self._db.flush()
+        self._db.expire(submission)
+        return float(submission.score)
+
+    def _submission(self, assignment: str, student: str) -> SubmittedAssignment:
+        """The submission, as `Gradebook.add_submission` makes one, but left uncommitted."""
+        if self._db.get(Student, student) is None:
+            self._db.add(Student(id=student))
+        wanted = self._db.query(Assignment).filter(Assignment.name == assignment).one()
+        found = (
+            self._db.query(SubmittedAssignment)
+            .filter(SubmittedAssignment.assignment_id == wanted.id, SubmittedAssignment.student_id == student)
+            .one_or_none()
+        )
+        if found is None:
+            found = SubmittedAssignment(assignment=wanted, student_id=student)
+            self._db.add(found)
+        there = {submitted.notebook_id for submitted in found.notebooks}
+        for notebook in wanted.notebooks:
+            if notebook.id not in there:
+                self._add_notebook(found, notebook)
+        self._db.flush()
+        return found
+
+    def _add_notebook(self, submission: SubmittedAssignment, notebook: Notebook) -> None:
+        submitted = SubmittedNotebook(notebook=notebook, assignment=submission)
+        for cell in notebook.grade_cells:
+            Grade(cell_id=cell.id, notebook=submitted)
+        for cell in notebook.solution_cells:
+            Comment(cell_id=cell.id, notebook=submitted)
+        for cell in notebook.task_cells:
+            Grade(cell_id=cell.id, notebook=submitted)
+            Comment(cell_id=cell.id, notebook=submitted)
+        self._db.add(submitted)

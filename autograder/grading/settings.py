@@ -1,0 +1,93 @@
+"""A course's own settings, read as nbgrader reads them: where things are, who pays for being late, how to isolate."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbgrader.apps import NbGrader
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import AssignLatePenalties
+from traitlets.config import Config
+
+from ..authoring.source import Broken
+
+
+@dataclass(frozen=True)
+class CourseSettings:
+    """What `nbgrader_config.py` says, for the grader."""
+
+    root: Path
+    config: Config
+    directory: Any  # nbgrader's CourseDirectory
+
+    @property
+    def db_url(self) -> str:
+        return str(self.directory.db_url)
+
+    @property
+    def course_id(self) -> str:
+        return str(self.directory.course_id)
+
+    def source(self, assignment: str) -> Path:
+        return self._path(self.directory.source_directory, ".", assignment)
+
+    def autograded(self, assignment: str, student: str) -> Path:
+        return self._path(self.directory.autograded_directory, student, assignment)
+
+    def submissions(self, assignment: str) -> list[Path]:
+        """The folders that were handed in, by student. Links are none."""
+        pattern = self._path(self.directory.submitted_directory, "STUDENT", assignment)
+        above = pattern.parents[1]
+        found = [folder / assignment for folder in above.iterdir()] if above.is_dir() else []
+        return sorted(
+            folder
+            for folder in found
+            if folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink()
+            if not folder.parent.name.startswith(".")
+        )
+
+    def assignments(self) -> list[str]:
+        """The assignments of which something was handed in."""
+        above = self._path(self.directory.submitted_directory, "STUDENT", "x").parents[1]
+        folders = [each for student in (above.iterdir() if above.is_dir() else []) if student.is_dir()
+                   for each in student.iterdir()]  # fmt: skip
+        return sorted({folder.name for folder in folders if folder.is_dir() and not folder.name.startswith(".")})
+
+    def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
+        step = AssignLatePenalties(config=self.config)
+        step.init_plugin()
+        penalty: float | None = step.plugin_inst.late_submission_penalty(student, score, seconds)
+        return penalty
+
+    def _path(self, kind: str, student: str, assignment: str) -> Path:
+        return Path(self.directory.format_path(kind, student, assignment))
+
+
+def course_settings(root: Path) -> CourseSettings:
+    """Read the settings of the course in `root`. Raises Broken when it is none."""
+    root = root.resolve()
+    if not (root / "nbgrader_config.py").is_file():
+        raise Broken(f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`")
+    with _in(root):
+        app = NbGrader()
+        app.log.setLevel(logging.ERROR)
+        app.load_config_file()
+        config = app.config
+        config.CourseDirectory.root = str(root)
+        return CourseSettings(root, config, CourseDirectory(config=config))
+
+
+@contextlib.contextmanager
+def _in(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

@@ -1,0 +1,42 @@
+"""The lesson's own solutions, graded before anybody's: they get all points here, or no verdict can be trusted."""
+
+from __future__ import annotations
+
+from ..authoring.notebooks import OneLanguage, settings, source_notebook
+from ..authoring.source import Broken
+from .engine import Engine
+from .hidden import Answers
+from .sanitize import Released, sanitize
+from .submission import Salts, run
+
+
+def try_solution(engine: Engine, answers: Answers, released: dict[str, Released], files: dict[str, str]) -> None:
+    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points.
+
+    What it imports on the way is imported by the template from now on, and by no child again.
+    """
+    from traitlets.config import Config
+
+    source = source_notebook(answers.lesson, answers.exercises)
+    solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
+    with engine.fork() as child:
+        child.ask("begin", lesson=answers.lesson.name, files=files)
+        before = set(child.ask("modules")["modules"])
+        for cell in solved.cells:
+            if cell.cell_type == "code":
+                child.ask("cell", source=cell.source)
+        after = child.ask("modules")["modules"]
+    engine.learn([name for name in after if name not in before and not name.startswith("private_exercises")])
+    clean = sanitize(solved, released, None)
+    outcome = run(engine, clean.notebook, answers, files, Salts(engine))
+    wrong = [
+        f"{name}: {verdict.text('en')}"
+        for name, verdict in outcome.verdicts.items()
+        if verdict.state != "passed" and f"check-{name}" in released
+    ]
+    if outcome.ended or wrong or outcome.flags:
+        said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
+        raise Broken(
+            f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
+            f"nobody's answers were graded:\n{said}"
+        )
