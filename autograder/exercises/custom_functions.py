@@ -33,9 +33,9 @@ def apply(function: Any, *arguments: object) -> Any:
     return function.apply(*arguments)
 
 
-def apply_amid(function: Any, *arguments: Any, applied: Callable[..., Any] = apply) -> Any:
+def apply_amid(function: Any, *arguments: Any) -> Any:
     """`apply`, with a second call on other tensors and numbers right after it: each call has to keep its own."""
-    y = applied(function, *arguments)
+    y = apply(function, *arguments)
     others = [(1 - a.detach()).requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a + 1 for a in arguments]
     apply(function, *others)
     return y
@@ -60,9 +60,11 @@ def first_derivative(function: Any, case: Case, aspect: str) -> dict[str, object
     """Value and gradient of a Function of `case.x` alone under `aspect`, and what became of `grad_output`."""
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply_amid(function, x)
+        each = own_state(function, x, v=v)
+        y = apply(function, x)
         gradient = gradients(y, [x], v)[0]
-    return {aspect: {"value": y, "gradient": gradient, "x": x}, "grad_output_after": {"grad_output": v}}
+    unchanged = {"grad_output unchanged": same_numbers(v, case.grad_output)}
+    return {"each_call": each, aspect: {"value": y, "gradient": gradient}, "grad_output_after": unchanged}
 
 
 def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tensor) -> Tensor | None:
@@ -77,6 +79,61 @@ def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tenso
         return None
     gradient.backward(w.clone())
     return x.grad
+
+
+def own_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
+    """Does a call leave its inputs as they were, and has it its own state, whatever is called before its backward?
+
+    Tried on the cases with more than one dimension: once is enough.
+    """
+    if arguments[0].dim() < 2:
+        return {}
+
+    def one(applied: Callable[..., Any]) -> tuple[list[Any], list[Tensor | None]]:
+        given = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a for a in arguments]
+        y = applied(function, *given)
+        asked = [a for a in given if isinstance(a, Tensor) and a.requires_grad]
+        return given, gradients(y[0] if isinstance(y, tuple) and y else y, asked, v.clone())
+
+    given, alone = one(apply)
+    amid = one(apply_amid)[1]
+    pairs = [(a, b) for a, b in zip(given, arguments) if isinstance(b, Tensor)]
+    return {
+        "input unchanged": all(same_numbers(a, b) for a, b in pairs),
+        "same gradient with a second call": all(same_numbers(a, b) for a, b in zip(alone, amid)),
+    }
+
+
+def same_numbers(a: object, b: object) -> bool:
+    """Do two tensors hold the same numbers, NaN in the same places? Two None do as well."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        return a is b
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return torch.equal(a, b) or bool(torch.isclose(a, b, rtol=0, atol=0, equal_nan=True).all())
+
+
+EACH_CALL = aspect(
+    "each_call",
+    0,
+    en="`forward` leaves its input as it was, and a second call of `apply` does not touch what the first one needs.",
+    ru="`forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
+)  # the condition on every Function that is no exercise on state or on work in place
+
+KEPT_OUTSIDE = Text(
+    "It looks as if what `backward` needs is kept on the class or in a global variable. All calls share those, so a "
+    "second call overwrites what the first one needs; each call has its own `ctx`.",
+    "Похоже, что нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех "
+    "вызовов общее, и второй вызов затирает то, что нужно первому; `ctx` у каждого вызова свой.",
+)
+WRITES_OVER = Text(
+    "It looks as if `forward` computes in place and writes over its input, a tensor that belongs to the caller.",
+    "Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх входа, а это чужой тензор.",
+)
+EDITS = Text(
+    "It looks as if `backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    "Похоже, что `backward` выполняет вычисление на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
 
 
 def or_error(call: Callable[[], object]) -> object:
@@ -132,8 +189,8 @@ def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
         Text(
             "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
             "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
-            "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только если "
-            "об этом попросили. Без `apply` метод `forward` — обычная функция.",
+            "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только "
+            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
             "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
@@ -176,6 +233,15 @@ def forward_is_recorded() -> dict[str, object]:
 
 
 @predict_function.mistake(
+    en="It looks as if 1 and 0 stand for True and False. Write the words: `torch.is_grad_enabled()` returns True or False.",
+    ru="Похоже, что вместо True и False стоят 1 и 0. Пишите словами: `torch.is_grad_enabled()` возвращает True или "
+    "False.",
+)
+def numbers_for_words() -> dict[str, object]:
+    return {"recording in forward": 0}
+
+
+@predict_function.mistake(
     en="It looks as if the inputs were expected to arrive detached. Recording is off, but each input is the very "
     "tensor with its own flag.",
     ru="Похоже, вы считаете, что входы приходят отсоединёнными. На самом деле отслеживание выключено, но сами входы "
@@ -188,8 +254,8 @@ def inputs_come_detached() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if an operation in `backward` was always recorded. It is only when the caller asked with "
     "`create_graph=True`.",
-    ru="Похоже, вы считаете, что операции в `backward` записываются всегда. На самом деле только тогда, когда вызвали "
-    "с `create_graph=True`.",
+    ru="Похоже, вы считаете, что операции в `backward` записываются всегда. На самом деле они записываются только "
+    "при вызове с `create_graph=True`.",
 )
 def backward_is_recorded() -> dict[str, object]:
     return {"recording in backward": True}
@@ -198,8 +264,8 @@ def backward_is_recorded() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if `backward` was never recorded. With `create_graph=True` it is, and that is how second "
     "derivatives come about.",
-    ru="Похоже, вы считаете, что `backward` никогда не записывается. На самом деле с `create_graph=True` "
-    "записывается: отсюда и берутся вторые производные.",
+    ru="Похоже, вы считаете, что `backward` никогда не записывается. На самом деле с `create_graph=True` он "
+    "записывается, отсюда и берутся вторые производные.",
 )
 def backward_is_never_recorded() -> dict[str, object]:
     return {"recording in backward, create_graph=True": False}
@@ -208,8 +274,8 @@ def backward_is_never_recorded() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if `needs_input_grad` was expected to be True for every tensor. It is False for an input that does "
     "not require grad, such as `b`.",
-    ru="Похоже, вы считаете, что `needs_input_grad` равен True для любого тензора. На самом деле для входа, который не "
-    "требует градиента (здесь это `b`), он равен False.",
+    ru="Похоже, вы считаете, что в `needs_input_grad` для любого тензора стоит True. На самом деле для входа, "
+    "который не требует градиента (здесь это `b`), там стоит False.",
 )
 def every_input_needs() -> dict[str, object]:
     return {"needs_input_grad": (True, True)}
@@ -218,8 +284,8 @@ def every_input_needs() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if a `forward` called directly made a node of the Function. Without `apply` it is an ordinary "
     "function: its own multiplication is recorded, and `backward` never runs.",
-    ru="Похоже, вы считаете, что прямой вызов `forward` создаёт узел этой Function. На самом деле без `apply` это "
-    "обычная функция: записывается само умножение, а `backward` не вызывается.",
+    ru="Похоже, вы считаете, что прямой вызов `forward` создаёт узел пользовательской функции. На самом деле без "
+    "`apply` это обычная функция: записывается само умножение, а `backward` не вызывается.",
 )
 def forward_makes_the_node() -> dict[str, object]:
     return {"node of Tenfold.forward(...)": "TenfoldBackward"}
@@ -228,8 +294,8 @@ def forward_makes_the_node() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if an instance could be called, as a module can. A Function is never instantiated: `apply` is "
     "called on the class.",
-    ru="Похоже, вы считаете, что экземпляр можно вызвать, как модуль. На самом деле экземпляров Function не создают: "
-    "`apply` вызывают у самого класса.",
+    ru="Похоже, вы считаете, что экземпляр можно вызвать, как модуль. На самом деле экземпляров пользовательской "
+    "функции не создают: `apply` вызывают у самого класса.",
 )
 def instances_are_called() -> dict[str, object]:
     return {"Tenfold()(a, b)": "accepted"}
@@ -248,8 +314,8 @@ def too_few_are_filled() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if a `None` too many was an error. Surplus entries are accepted when they are None; too few never "
     "are.",
-    ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None; "
-    "а недостающих быть не должно.",
+    ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None, а "
+    "если значений не хватает, это всегда ошибка.",
 )
 def surplus_is_refused() -> dict[str, object]:
     return {"a None too many": "RuntimeError"}
@@ -258,8 +324,8 @@ def surplus_is_refused() -> dict[str, object]:
 @predict_function.mistake(
     en="It looks as if all operations were expected to agree at the kink. They have the same values and different "
     "derivatives at 0: look at `clamp` and `maximum` again.",
-    ru="Похоже, вы считаете, что на изломе все операции согласны друг с другом. Значения у них одинаковы, а "
-    "производные в нуле разные: посмотрите ещё раз на `clamp` и `maximum`.",
+    ru="Похоже, вы считаете, что на изломе производные у всех операций одинаковы. На самом деле одинаковы только "
+    "значения: посмотрите ещё раз на `clamp` и `maximum`.",
 )
 def all_kinks_are_zero() -> dict[str, object]:
     return {"clamp at 0": 0.0, "maximum at 0": 0.0}
@@ -289,6 +355,7 @@ KEPT = 5000  # entries of the tensor on which memory is counted
     difficulty=1,
     minutes=10,
     aspects=[
+        EACH_CALL,
         aspect(
             "derivative",
             1,
@@ -306,26 +373,26 @@ KEPT = 5000  # entries of the tensor on which memory is counted
             1,
             en=f"After the forward pass on {KEPT} float64 numbers, and once the caller has dropped the input, only the "
             "bytes of the result are alive.",
-            ru=f"После прямого прохода по {KEPT} числам float64, когда вход снаружи уже не нужен, в памяти остаются "
-            "байты одного только результата.",
+            ru=f"После прямого прохода по {KEPT} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
+            "только результат.",
         ),
         aspect(
             "result_edited_before_backward",
             1,
             en="If the result is changed in place before `backward`, torch raises its error about an in-place operation.",
-            ru="Если результат изменён на месте до `backward`, torch сообщает об ошибке: тензор изменён на месте.",
+            ru="Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой.",
         ),
     ],
     hints=[
         Text(
             "What is the derivative of the exponential, said with the help of its own result?",
-            "Как выразить производную экспоненты через её же результат?",
+            "Как выразить производную экспоненты через её собственное значение?",
         ),
         Text(
             "`ctx.save_for_backward(...)` in `forward`, `ctx.saved_tensors` (always a tuple) in `backward`. What "
             "arrives in `backward` is multiplied by the derivative; a new tensor is returned.",
-            "`ctx.save_for_backward(...)` в `forward`, `ctx.saved_tensors` (всегда кортеж) в `backward`. То, что пришло "
-            "в `backward`, умножается на производную; возвращается новый тензор.",
+            "`ctx.save_for_backward(...)` в `forward`, `ctx.saved_tensors` (всегда кортеж) в `backward`. То, что "
+            "пришло в `backward`, умножается на производную; возвращается новый тензор.",
         ),
         Text(
             "result = ...\nctx.save_for_backward(...)\nreturn result\n\n(result,) = ctx.saved_tensors\nreturn grad_output * ...",
@@ -336,18 +403,20 @@ KEPT = 5000  # entries of the tensor on which memory is counted
 def exp_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply_amid(answer.Exp, x, applied=apply_own)
+        each = own_state(answer.Exp, x, v=v)
+        y = apply_own(answer.Exp, x)
         gradient = gradients(y, [x], v)[0]
         edited = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="result")
         after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
         # counted on a tensor of its own: once is enough
         kept = bytes_kept(answer.Exp, KEPT, drop_input=True) if case.x.dim() == 2 else 0
     return {
-        "derivative": {"value": y, "gradient": gradient, "x": x},
-        "grad_output_after": {"grad_output": v},
+        "each_call": each,
+        "derivative": {"value": y, "gradient": gradient},
+        "grad_output_after": {"grad_output unchanged": same_numbers(v, case.grad_output)},
         "bytes_kept": AtMost(KEPT * 8 + 64, kept),
         "result_edited_before_backward": edited,
-        "input_edited_before_backward": after_input,
+        "after_edits": {"input": after_input, "result": edited},
     }
 
 
@@ -355,15 +424,14 @@ def exp_function(answer: Any, case: Case) -> dict[str, object]:
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
     yield Case(x=signed(rng, 4).float(), grad_output=signed(rng, 4).float())
-    yield Case(x=signed(rng, 3, 1, 2), grad_output=signed(rng, 3, 1, 2))
-    yield Case(x=torch.tensor([20.0, -20.0], dtype=torch.float64), grad_output=signed(rng, 2))
+    yield Case(x=torch.tensor([[[20.0, -20.0]], [[0.5, -1.5]]], dtype=torch.float64), grad_output=signed(rng, 2, 1, 2))
 
 
 @exp_function.mistake(
     en="It looks as if `backward` returns the derivative alone. What later operations sent back, `grad_output`, has to be "
     "multiplied in; with `.sum()` it is all ones and nobody notices.",
-    ru="Похоже, что `backward` возвращает только производную. На неё нужно умножить то, что пришло от следующих операций, — "
-    "`grad_output`; после `.sum()` там одни единицы, и ошибка незаметна.",
+    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на то, что пришло от следующих "
+    "операций, — на `grad_output`. После `.sum()` там одни единицы, и ошибка незаметна.",
 )
 class local_derivative(Function):
     @staticmethod
@@ -395,7 +463,7 @@ class passes_it_on(Function):
 
 @exp_function.mistake(
     en="It looks as if the input is multiplied in, not the exponential: the derivative of the exponential is the exponential.",
-    ru="Похоже, что умножение идёт на вход, а не на экспоненту: производная экспоненты — она сама.",
+    ru="Похоже, что пришедший градиент умножается на вход, а не на экспоненту: производная экспоненты — она сама.",
 )
 class multiplies_by_input(Function):
     @staticmethod
@@ -410,7 +478,7 @@ class multiplies_by_input(Function):
 
 @exp_function.mistake(
     en="It looks as if the exponential is taken of what was saved, although what was saved is the exponential already.",
-    ru="Похоже, что экспонента берётся от сохранённого, а сохранена уже сама экспонента.",
+    ru="Похоже, что экспонента вычисляется от сохранённого тензора, а сохранена уже сама экспонента.",
 )
 class exponential_twice(Function):
     @staticmethod
@@ -422,6 +490,23 @@ class exponential_twice(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[0].exp()
+
+
+@exp_function.mistake(
+    en="It looks as if the numbers are cut off (`clamp`) before or after the exponential: for 20 or -20 another value comes "
+    "out.",
+    ru="Похоже, что числа обрезаны (`clamp`) до или после экспоненты: для 20 или -20 получается другое значение.",
+)
+class cuts_off(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.clamp(-10, 10).exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
 
 
 @exp_function.mistake(
@@ -457,7 +542,8 @@ class forward_returns_nothing(Function):
 
 @exp_function.mistake(
     en="It looks as if `forward` computes in place and writes over `x`. The result has to be a new tensor.",
-    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх `x`. Результат должен быть новым тензором.",
+    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх `x`. Результат должен "
+    "быть новым тензором.",
 )
 class writes_over_the_input(Function):
     @staticmethod
@@ -532,8 +618,8 @@ class edits_grad_output(Function):
 @exp_function.mistake(
     en="It looks as if the input is saved and the exponential computed a second time. That keeps the input alive next to "
     "the result: twice the bytes.",
-    ru="Похоже, что сохраняется вход, а экспонента вычисляется второй раз. Тогда рядом с результатом в памяти остаётся и "
-    "вход: байтов вдвое больше.",
+    ru="Похоже, что сохраняется вход, а экспонента вычисляется второй раз. Тогда рядом с результатом в памяти "
+    "остаётся и вход: байтов вдвое больше.",
 )
 class saves_the_input(Function):
     @staticmethod
@@ -547,10 +633,10 @@ class saves_the_input(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the input is kept, in an attribute of `ctx`, and the exponential computed a second time. The input "
-    "stays alive next to the result: twice the bytes.",
-    ru="Похоже, что вход хранится в атрибуте `ctx`, а экспонента вычисляется второй раз. Рядом с результатом в памяти "
-    "остаётся и вход: байтов вдвое больше.",
+    en="It looks as if the input is kept, in an attribute of `ctx` or as `.data`, and the exponential computed a second time. "
+    "The input stays alive next to the result: twice the bytes.",
+    ru="Похоже, что вход хранится в атрибуте `ctx` или как `.data`, а экспонента вычисляется второй раз. Рядом с "
+    "результатом в памяти остаётся и вход: байтов вдвое больше.",
 )
 class input_as_attribute(Function):
     @staticmethod
@@ -563,12 +649,7 @@ class input_as_attribute(Function):
         return grad_output * ctx.x.exp()
 
 
-@exp_function.mistake(
-    en="It looks as if the result is kept on the class. All calls share the class, so a second call overwrites what the "
-    "first one needs; each call has its own `ctx`.",
-    ru="Похоже, что результат хранится в самом классе. Класс у всех вызовов общий, и второй вызов затирает то, что нужно "
-    "первому; `ctx` у каждого вызова свой.",
-)
+@exp_function.mistake(*KEPT_OUTSIDE)
 class kept_on_the_class(Function):
     kept: Any = None
 
@@ -598,10 +679,25 @@ class saves_both(Function):
         return grad_output * ctx.saved_tensors[1]
 
 
+@exp_function.mistake(*exp_function.mistakes["saves_both"].says)
+class keeps_both(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.exp()
+        ctx.x = x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
 @exp_function.mistake(
-    en="It looks as if a copy of the result is kept: a second tensor of the same size, and one that no change of the "
-    "result can reach.",
-    ru="Похоже, что хранится копия результата: второй тензор того же размера, до которого изменения результата не доходят.",
+    en="It looks as if what is kept is neither the input nor the tensor that is returned, but a copy or a second computation "
+    "of one of them: one more tensor of that size, and no change of the result reaches it.",
+    ru="Похоже, что хранится не вход и не возвращаемый тензор, а копия одного из них или заново вычисленное "
+    "значение. Это ещё один тензор того же размера, и изменения результата до него не доходят.",
 )
 class keeps_a_copy(Function):
     @staticmethod
@@ -616,10 +712,10 @@ class keeps_a_copy(Function):
 
 
 @exp_function.mistake(
-    en="It looks as if the result is stored as an attribute of `ctx`, or saved as `.data` or `detach()`. Autograd does not "
+    en="It looks as if the result is stored as an attribute of `ctx`, or saved as `.data`. Autograd does not "
     "watch over that: when the result is changed in place, a wrong gradient comes out without an error.",
-    ru="Похоже, что результат лежит в атрибуте `ctx` или сохранён через `.data` или `detach()`. За этим autograd не следит: "
-    "если результат изменили на месте, получится неверный градиент без всякой ошибки.",
+    ru="Похоже, что результат лежит в атрибуте `ctx` или сохранён через `.data`. За этим autograd не следит: если "
+    "результат изменили на месте, градиент получится неверным, а ошибки не будет.",
 )
 class attribute_of_ctx(Function):
     @staticmethod
@@ -644,11 +740,13 @@ class attribute_of_ctx(Function):
     difficulty=1,
     minutes=7,
     aspects=[
+        EACH_CALL,
         aspect(
             "derivative",
             2,
             en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every `grad_output`.",
-            ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом `grad_output`.",
+            ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом "
+            "`grad_output`.",
         ),
         aspect(
             "grad_output_after",
@@ -660,11 +758,12 @@ class attribute_of_ctx(Function):
     hints=[
         Text(
             "For which numbers do this class and `torch.relu` disagree? Random inputs hardly ever contain that one.",
-            "При каких числах этот класс и `torch.relu` расходятся? Среди случайных входов такого числа почти не бывает.",
+            "На каком числе этот класс и `torch.relu` расходятся? Среди случайных входов такого числа почти не бывает.",
         ),
         Text(
             "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
-            "Сравните их на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не влияет.",
+            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
+            "влияет.",
         ),
         Text(
             "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
@@ -682,18 +781,18 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     x[1, 2] = x[2, 0] = 0.0
     x[0, 0], x[0, 1] = 1.5, -1.5
     v = signed(rng, 3, 4)
+    x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
     v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5  # no sign of a gradient follows from its place
     yield Case(x=x, grad_output=v)
     yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
     yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))
-    yield Case(x=torch.tensor([100.0, 1e-6, -1e-6], dtype=torch.float64), grad_output=signed(rng, 3))
 
 
 @fix_relu.mistake(
     en="It looks as if the missing `@staticmethod` was taken for the bug. `apply` works without it. Compare the gradients "
     "with those of `torch.relu` number by number.",
     ru="Похоже, вы считаете, что ошибка — в пропущенном `@staticmethod`. На самом деле `apply` работает и без него. "
-    "Сравните градиенты с градиентами `torch.relu` число за числом.",
+    "Сравните градиенты с теми, что даёт `torch.relu`, число за числом.",
 )
 class mends_the_decorator(Function):
     @staticmethod
@@ -712,8 +811,8 @@ class mends_the_decorator(Function):
 @fix_relu.mistake(
     en="It looks as if the derivative at 0 is one half, the mean of both sides. `torch.maximum` chooses that; `torch.relu` "
     "does not.",
-    ru="Похоже, что производная в нуле равна половине, среднему двух односторонних производных. Так поступает `torch.maximum`, но не "
-    "`torch.relu`.",
+    ru="Похоже, что производная в нуле здесь равна 1/2, то есть среднему двух односторонних производных. Так "
+    "поступает `torch.maximum`, но не `torch.relu`.",
 )
 class half_at_zero(Function):
     @staticmethod
@@ -743,10 +842,7 @@ class clips_grad_output(Function):
         return grad_output.clamp(min=0)
 
 
-@fix_relu.mistake(
-    en="It looks as if `forward` computes in place and writes over the input, a tensor that belongs to the caller.",
-    ru="Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх входа, а это чужой тензор.",
-)
+@fix_relu.mistake(*WRITES_OVER)
 class relu_in_place(Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor) -> Tensor:
@@ -756,6 +852,43 @@ class relu_in_place(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * (ctx.saved_tensors[0] > 0)
+
+
+@fix_relu.mistake(*KEPT_OUTSIDE)
+class mask_on_the_class(Function):
+    mask: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        mask_on_the_class.mask = input > 0
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * mask_on_the_class.mask
+
+
+@fix_relu.mistake(
+    en="It looks as if large numbers are cut off at 6, as `relu6` does. `torch.relu` has no upper bound.",
+    ru="Похоже, что большие числа обрезаны на 6, как в `relu6`. У `torch.relu` верхней границы нет.",
+)
+class cut_at_six(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(0, 6)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 0)
+
+
+@fix_relu.mistake(*fix_relu.mistakes["cut_at_six"].says)
+class cut_at_six_both_ways(cut_at_six):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * ((input > 0) & (input < 6))
 
 
 @fix_relu.mistake(
@@ -855,37 +988,41 @@ class _Reads(TorchDispatchMode):
     difficulty=2,
     minutes=10,
     aspects=[
-        aspect(
-            "gradients",
-            2,
-            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
-            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой градиент своей формы.",
-        ),
-        aspect(
-            "reads_for_nobody",
-            1,
-            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
-            "operations that read the other input, which only that gradient needs.)",
-            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. (Проверка "
-            "считает операции с другим входом: он нужен только для этого градиента.)",
-        ),
+        EACH_CALL,
         aspect(
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
             ru="`backward` не меняет тензор `grad_output`.",
         ),
+        aspect(
+            "gradients",
+            2,
+            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
+            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
+            "градиент, той же формы, что и он сам.",
+        ),
+        aspect(
+            "reads_for_nobody",
+            1,
+            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
+            "operations that read the other input, which only that gradient needs.)",
+            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
+            "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
+        ),
     ],
     hints=[
         Text(
             "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
-            "Если `b` постоянно, как быстро растёт `a * b` вместе с `a`? И какой из двух множителей постоянен в каждом случае?",
+            "Если `b` не меняется, как быстро растёт `a * b` с ростом `a`? И какой из двух множителей постоянен в "
+            "каждом случае?",
         ),
         Text(
             "`backward` returns as many entries as `apply` has arguments, in their order. `ctx.needs_input_grad` has one "
             "True or False for each; where it says False, return None and compute nothing.",
             "`backward` возвращает столько значений, сколько аргументов у `apply`, и в том же порядке. В "
-            "`ctx.needs_input_grad` для каждого стоит True или False; где False, верните None и ничего не вычисляйте.",
+            "`ctx.needs_input_grad` для каждого стоит True или False; там, где False, верните None и ничего не "
+            "вычисляйте.",
         ),
         Text(
             "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
@@ -899,7 +1036,8 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
     asked = [t for t in (a, b) if t.requires_grad]
     names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
     with using_answer():
-        y = apply_amid(answer.Product, a, b)
+        each = own_state(answer.Product, a, b, v=v)
+        y = apply(answer.Product, a, b)
         found = dict(zip(names, gradients(y, asked, v)))
         reads = 0
         if len(asked) == 1:
@@ -908,9 +1046,10 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
                 gradients(y, asked, case.grad_output.clone())
             reads = counted.times
     return {
-        "gradients": {"value": y, **found, "a": a, "b": b},
+        "each_call": each,
+        "grad_output_after": {"grad_output unchanged": same_numbers(v, case.grad_output)},
+        "gradients": {"value": y, **found},
         "reads_for_nobody": AtMost(0, reads),
-        "grad_output_after": {"grad_output": v},
     }
 
 
@@ -927,9 +1066,82 @@ def _(rng: torch.Generator) -> Iterator[Case]:
     yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
 
 
+@product_function.mistake(*KEPT_OUTSIDE)
+class factors_on_the_class(Function):
+    factors: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        factors_on_the_class.factors = a, b
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = factors_on_the_class.factors
+        return grad_output * b, grad_output * a
+
+
+@product_function.mistake(*WRITES_OVER)
+class product_over_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a.clone(), b)
+        return a.mul_(b)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a
+
+
+@product_function.mistake(
+    en="It looks as if only one of the two gradients is ever computed, although both are asked for when both inputs require "
+    "grad.",
+    ru="Похоже, что всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
+)
+class either_or(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return (grad_output * b, None) if ctx.needs_input_grad[0] else (None, grad_output * a)
+
+
+@product_function.mistake(*EDITS)
+class always_multiplies_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_b = grad_output * a
+        return grad_output.mul_(b), for_b
+
+
+@product_function.mistake(*EDITS)
+class multiplies_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_b = grad_output * a if ctx.needs_input_grad[1] else None
+        return grad_output.mul_(b) if ctx.needs_input_grad[0] else None, for_b
+
+
 @product_function.mistake(
     en="It looks as if the two gradients are swapped: the gradient of `a` is `grad_output` times `b`, and stands first.",
-    ru="Похоже, что градиенты переставлены: градиент `a` равен `grad_output`, умноженному на `b`, и стоит первым.",
+    ru="Похоже, что градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
 )
 class swapped(Function):
     @staticmethod
@@ -946,7 +1158,7 @@ class swapped(Function):
 
 @product_function.mistake(
     en="It looks as if the two gradients are returned in the wrong order: that of `a`, the first argument, stands first.",
-    ru="Похоже, что градиенты возвращаются не в том порядке: первым стоит градиент `a`, первого аргумента.",
+    ru="Похоже, что градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
 )
 class returned_in_wrong_order(Function):
     @staticmethod
@@ -965,8 +1177,8 @@ class returned_in_wrong_order(Function):
 @product_function.mistake(
     en="It looks as if `backward` returns a single gradient (a list counts as one). It returns a tuple, with one gradient "
     "for each argument of `apply`.",
-    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на "
-    "каждый аргумент `apply`.",
+    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному "
+    "градиенту на каждый аргумент `apply`.",
 )
 class one_gradient(Function):
     @staticmethod
@@ -997,7 +1209,7 @@ class local_derivatives(Function):
 
 @product_function.mistake(
     en="It looks as if `grad_output` is passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
-    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так устроена производная суммы `a + b`.",
+    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так было бы у суммы `a + b`.",
 )
 class derivative_of_a_sum(Function):
     @staticmethod
@@ -1061,7 +1273,8 @@ class flags_swapped(Function):
 
 @product_function.mistake(
     en="It looks as if both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` says which.",
-    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в `ctx.needs_input_grad`.",
+    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в "
+    "`ctx.needs_input_grad`.",
 )
 class computes_both(Function):
     @staticmethod
@@ -1078,31 +1291,36 @@ class computes_both(Function):
 # ---------------------------------------------------------------------------- core: right once, wrong the second time
 
 _SECOND_ASPECTS = [
+    EACH_CALL,
     aspect(
         "first",
         1,
-        en="The value and the first derivative are right.",
-        ru="Значение и первая производная верны.",
+        en="The value and the first derivative are right, and `grad_output` stays as it was.",
+        ru="Значение и первая производная верны, а `grad_output` не меняется.",
     ),
     aspect(
         "second",
         2,
         en="The second derivative of an expression with the function `f` in it, here `f(x)**2 + x * f(x)`, is right. "
         "(`v` and `w` are what arrives in the first and in the second backward pass.)",
-        ru="Вторая производная выражения, в которое входит функция `f`, здесь `f(x)**2 + x * f(x)`, верна. "
-        "(`v` и `w` — то, что приходит в первый и во второй обратный проход.)",
+        ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (`v` и "
+        "`w` — то, что приходит в первый и во второй обратный проход.)",
     ),
 ]
 
 
 def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply) -> dict[str, object]:
-    """The two aspects `first` and `second` of a Function of one input."""
+    """The aspects `each_call`, `first` and `second` of a Function of one input."""
     with using_answer():
-        x = case.x.clone().requires_grad_()
-        y = apply_amid(function, x, applied=applied)
-        first = {"value": y, "gradient": gradients(y, [x], case.v.clone())[0], "x": x}
+        x, v = case.x.clone().requires_grad_(), case.v.clone()
+        each = own_state(function, x, v=v)
+        if not all(each.values()):
+            return {"each_call": each}
+        y = applied(function, x)
+        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        first["grad_output unchanged"] = same_numbers(v, case.v)
         second = or_error(lambda: second_derivative(lambda t: apply(function, t), case.x, case.v, case.w))
-    return {"first": first, "second": {"second derivative": second}}
+    return {"each_call": each, "first": first, "second": {"second derivative": second}}
 
 
 def second_cases(rng: torch.Generator) -> Iterator[Case]:
@@ -1124,7 +1342,7 @@ def second_cases(rng: torch.Generator) -> Iterator[Case]:
     hints=[
         Text(
             "Which of the tensors that `backward` uses does autograd know as functions of `x`?",
-            "Какие из тензоров, которыми пользуется `backward`, autograd знает как функции от `x`?",
+            "О каких из тензоров, которыми пользуется `backward`, autograd знает, что они зависят от `x`?",
         ),
         Text(
             "Recording is off inside `forward`, so `e` and `i` are constants there. An input that was saved comes back "
@@ -1134,7 +1352,7 @@ def second_cases(rng: torch.Generator) -> Iterator[Case]:
         ),
         Text(
             "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
-            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # вычислено здесь, из x",
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # вычислено здесь из x",
         ),
     ],
 )
@@ -1154,11 +1372,46 @@ class _SinhForward(Function):
         return torch.sinh(x)
 
 
+@fix_sinh.mistake(*KEPT_OUTSIDE)
+class sinh_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        sinh_on_the_class.x = x
+        return torch.sinh(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(sinh_on_the_class.x)
+
+
+@fix_sinh.mistake(*WRITES_OVER)
+class sinh_over_the_input(_SinhForward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.sinh_()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sqrt(1 + ctx.saved_tensors[0] ** 2)
+
+
+@fix_sinh.mistake(*EDITS)
+class sinh_in_place(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(torch.cosh(ctx.saved_tensors[0]))
+
+
 @fix_sinh.mistake(
     en="It looks as if what `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because "
     "it was computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
-    ru="Похоже, что величины, с которыми работает `backward`, отрезаны от `x`: через `detach()`, `.data` или `no_grad()` "
-    "либо потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни хранился).",
+    ru="Похоже, что величины, с которыми работает `backward`, отрезаны от `x`: через `detach()`, `.data` или "
+    "`no_grad()` либо потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни "
+    "хранился).",
 )
 class still_intermediates(Function):
     @staticmethod
@@ -1174,7 +1427,7 @@ class still_intermediates(Function):
 @fix_sinh.mistake(
     en="It looks as if the class now refuses to be differentiated twice. That is honest, but the exercise asks for the "
     "second derivative.",
-    ru="Похоже, что класс теперь отказывается от повторного дифференцирования. Это честно, но в упражнении нужна вторая "
+    ru="Похоже, что класс теперь не допускает повторного дифференцирования. Это честно, но в упражнении нужна вторая "
     "производная.",
 )
 class refuses(_SinhForward):
@@ -1186,7 +1439,8 @@ class refuses(_SinhForward):
 
 @fix_sinh.mistake(
     en="It looks as if `backward` computes under `no_grad()`. What is not recorded there cannot be differentiated again.",
-    ru="Похоже, что `backward` вычисляет внутри `no_grad()`. Что там не записано, второй раз не продифференцировать.",
+    ru="Похоже, что вычисления в `backward` идут внутри `no_grad()`. То, что не записано, второй раз не "
+    "продифференцировать.",
 )
 class under_no_grad(_SinhForward):
     @staticmethod
@@ -1238,7 +1492,7 @@ class loses_grad_output(_SinhForward):
 
 @fix_sinh.mistake(
     en="It looks as if `cosh` is taken of the result that was saved, not of `x`.",
-    ru="Похоже, что `cosh` берётся от сохранённого результата, а не от `x`.",
+    ru="Похоже, что `cosh` вычисляется от сохранённого результата, а не от `x`.",
 )
 class cosh_of_the_result(Function):
     @staticmethod
@@ -1265,27 +1519,28 @@ class cosh_of_the_result(Function):
     minutes=15,
     rtol=1e-4,
     aspects=[
-        *_SECOND_ASPECTS[:1],
+        *_SECOND_ASPECTS[:2],
         aspect(
             "bytes_kept",
             2,
             en=f"After the forward pass on {KEPT} float64 numbers nothing is alive but the input, which the caller "
             "holds, and the bytes of the result.",
-            ru=f"После прямого прохода по {KEPT} числам float64 в памяти есть только вход, который держат снаружи, и "
-            "байты результата.",
+            ru=f"После прямого прохода по {KEPT} числам float64 в памяти остаются только результат и вход, который "
+            "хранит вызывающий код.",
         ),
-        aspect("second", 2, en=_SECOND_ASPECTS[1].says.en, ru=_SECOND_ASPECTS[1].says.ru),
+        aspect("second", 2, *_SECOND_ASPECTS[2].says),
     ],
     hints=[
         Text(
             "`x * torch.sigmoid(x)` keeps the sigmoid for its backward pass. From what could `backward` get it back?",
-            "`x * torch.sigmoid(x)` хранит сигмоиду для обратного прохода. Из чего `backward` мог бы получить её снова?",
+            "`x * torch.sigmoid(x)` хранит сигмоиду для обратного прохода. Из чего `backward` мог бы получить её "
+            "снова?",
         ),
         Text(
             "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
             "The derivative is that of a product.",
-            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными операциями "
-            "torch. Производная — как у произведения.",
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
+            "операциями torch. Дифференцируйте по правилу произведения.",
         ),
         Text(
             "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)",
@@ -1295,6 +1550,8 @@ class cosh_of_the_result(Function):
 )
 def silu_function(answer: Any, case: Case) -> dict[str, object]:
     observed = observe_both(answer.SiLU, case, apply_own)
+    if len(observed) == 1:
+        return observed
     with using_answer():
         kept = bytes_kept(answer.SiLU, KEPT, drop_input=False) if case.x.dim() == 2 else 0
     return {**observed, "bytes_kept": AtMost(KEPT * 8 + 64, kept), "kept": kept // (KEPT * 8)}
@@ -1322,6 +1579,39 @@ class _SiLUBackward(Function):
         return grad_output * (s + x * s * (1 - s))
 
 
+@silu_function.mistake(*KEPT_OUTSIDE)
+class silu_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        silu_on_the_class.x = x
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = silu_on_the_class.x
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(*WRITES_OVER)
+class silu_over_the_input(_SiLUBackward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.mul_(torch.sigmoid(x))
+
+
+@silu_function.mistake(*EDITS)
+class silu_in_place(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output.mul_(s + x * s * (1 - s))
+
+
 @silu_function.mistake(
     en="It looks as if the sigmoid is got back by dividing the result by `x`. At 0 that is 0/0: NaN.",
     ru="Похоже, что сигмоиду получают делением результата на `x`. В нуле это 0/0, то есть NaN.",
@@ -1342,7 +1632,7 @@ class divides_by_x(Function):
 
 @silu_function.mistake(
     en="It looks as if `backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
-    ru="Похоже, что `backward` составляет сигмоиду из `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+    ru="Похоже, что `backward` вычисляет сигмоиду через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
 )
 class overflows(_SiLUBackward):
     @staticmethod
@@ -1367,6 +1657,20 @@ class overflows_below(_SiLUBackward):
 
 
 @silu_function.mistake(
+    en="It looks as if the sigmoid is written out with `exp(-x)`. For very negative `x` that is infinite, and the second "
+    "derivative comes to inf times 0: NaN. `torch.sigmoid` avoids this.",
+    ru="Похоже, что сигмоида записана через `exp(-x)`. При больших отрицательных `x` это бесконечность, и во второй "
+    "производной получается inf, умноженное на 0, то есть NaN. С `torch.sigmoid` этого не случается.",
+)
+class sigmoid_by_hand(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = 1 / (1 + torch.exp(-x))
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
     en="It looks as if `apply` hands the work to torch's own operations. Write the two passes, `forward` and `backward`.",
     ru="Похоже, что `apply` передаёт работу готовым операциям torch. Напишите оба прохода, `forward` и `backward`.",
 )
@@ -1377,7 +1681,8 @@ class borrows_the_silu(Function):
 @silu_function.mistake(
     en="It looks as if the sigmoid is computed inside `no_grad()`. It is a constant then, and its part of the second "
     "derivative is missing.",
-    ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда она константа, и её вклада во вторую производную нет.",
+    ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда это константа, и её вклад во вторую производную "
+    "теряется.",
 )
 class sigmoid_unrecorded(_SiLUBackward):
     @staticmethod
@@ -1435,7 +1740,8 @@ class silu_local(_SiLUBackward):
 
 @silu_function.mistake(
     en="It looks as if the sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.",
-    ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор размером со вход.",
+    ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор "
+    "размером со вход.",
 )
 class keeps_the_sigmoid(_SiLUBackward):
     @staticmethod
@@ -1485,8 +1791,8 @@ class recomputes_detached(_SiLUBackward):
 @silu_function.mistake(
     en="It looks as if `backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
     "`create_graph`.",
-    ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё раз без "
-    "`create_graph`.",
+    ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё "
+    "раз без `create_graph`.",
 )
 class recomputes_unrecorded(_SiLUBackward):
     @staticmethod
@@ -1499,7 +1805,7 @@ class recomputes_unrecorded(_SiLUBackward):
 
 @silu_function.mistake(
     en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
-    ru="Похоже, что класс отказывается от повторного дифференцирования. Здесь вторая производная нужна.",
+    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
 )
 class silu_refuses(_SiLUBackward):
     @staticmethod
@@ -1514,18 +1820,20 @@ class silu_refuses(_SiLUBackward):
 
 
 @exercise(
-    title=Text("A sign that learns", "Знак, который учится"),
+    title=Text("A sign that lets the gradient through", "Знак, который пропускает градиент"),
     kind="complete",
     asks="Sign",
     asks_for="class",
     difficulty=1,
     minutes=6,
     aspects=[
+        EACH_CALL,
         aspect(
             "surrogate",
             2,
             en="The value is the sign, and the gradient is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
-            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит в [-1, 1], и нулю в остальных местах.",
+            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в "
+            "остальных местах — нулю.",
         ),
         aspect(
             "grad_output_after",
@@ -1571,9 +1879,35 @@ class _Sign(Function):
         return x.sign()
 
 
+@sign_function.mistake(*KEPT_OUTSIDE)
+class sign_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        sign_on_the_class.x = x
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (sign_on_the_class.x.abs() <= 1)
+
+
+@sign_function.mistake(*WRITES_OVER)
+class sign_in_place(_Sign):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.sign_()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
 @sign_function.mistake(
     en="It looks as if the true derivative is returned: 0 everywhere, so that nothing before it can learn.",
-    ru="Похоже, что возвращается настоящая производная: всюду 0, и всё, что стоит раньше, учиться не может.",
+    ru="Похоже, что возвращается настоящая производная: она всюду равна 0, и слои перед этой функцией не обучаются.",
 )
 class true_derivative(_Sign):
     @staticmethod
@@ -1602,8 +1936,8 @@ class without_the_ends(_Sign):
 
 
 @sign_function.mistake(
-    en="It looks as if only the upper end is looked at: below -1 the gradient is to be 0, too.",
-    ru="Похоже, что проверяется только верхний конец: левее -1 градиент тоже должен быть равен 0.",
+    en="It looks as if only one end of the interval is looked at: below -1 and above 1 the gradient is to be 0.",
+    ru="Похоже, что проверяется только один конец отрезка: градиент должен быть равен 0 и левее -1, и правее 1.",
 )
 class one_sided(_Sign):
     @staticmethod
@@ -1611,9 +1945,26 @@ class one_sided(_Sign):
         return grad_output * (ctx.saved_tensors[0] <= 1)
 
 
+@sign_function.mistake(*sign_function.mistakes["one_sided"].says)
+class other_side(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] >= -1)
+
+
+@sign_function.mistake(
+    en="It looks as if the mask is the wrong way round: the gradient passes outside of [-1, 1].",
+    ru="Похоже, что маска перевёрнута: градиент проходит вне [-1, 1].",
+)
+class passes_outside(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() > 1)
+
+
 @sign_function.mistake(
     en="It looks as if the mask looks at `grad_output`. It is `x` that has to lie in [-1, 1].",
-    ru="Похоже, что маска смотрит на `grad_output`. Лежать в [-1, 1] должен `x`.",
+    ru="Похоже, что маска построена по `grad_output`. Лежать на отрезке [-1, 1] должен `x`.",
 )
 class mask_of_grad_output(_Sign):
     @staticmethod
@@ -1650,7 +2001,8 @@ class zero_is_positive(Function):
 
 @sign_function.mistake(
     en="It looks as if the gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, unchanged.",
-    ru="Похоже, что к [-1, 1] прижат сам градиент. Решает `x`: он определяет, где `grad_output` проходит, и проходит тот без изменений.",
+    ru="Похоже, что до [-1, 1] обрезан сам градиент. Решает `x`: там, где он лежит на этом отрезке, `grad_output` "
+    "проходит без изменений.",
 )
 class clips_the_gradient(_Sign):
     @staticmethod
@@ -1660,7 +2012,8 @@ class clips_the_gradient(_Sign):
 
 @sign_function.mistake(
     en="It looks as if `backward` looks at the result, which is always -1, 0 or 1. Whether `x` lies in [-1, 1] only `x` can tell.",
-    ru="Похоже, что `backward` смотрит на результат, а он всегда равен -1, 0 или 1. Лежит ли `x` в [-1, 1], знает только сам `x`.",
+    ru="Похоже, что `backward` судит по результату, а он всегда равен -1, 0 или 1. Лежит ли `x` на отрезке [-1, 1], "
+    "видно только по самому `x`.",
 )
 class looks_at_the_result(Function):
     @staticmethod
@@ -1703,6 +2056,7 @@ class writes_the_zeros(_Sign):
     difficulty=2,
     minutes=8,
     aspects=[
+        EACH_CALL,
         aspect(
             "reversed",
             2,
@@ -1715,7 +2069,7 @@ class writes_the_zeros(_Sign):
             "result_edited",
             1,
             en="The result can be changed in place, and `x` does not change with it.",
-            ru="Результат можно изменить на месте, и `x` от этого не меняется.",
+            ru="Результат можно изменить на месте, и на `x` это не влияет.",
         ),
     ],
     hints=[
@@ -1738,15 +2092,17 @@ class writes_the_zeros(_Sign):
 def reverse_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        y = apply_amid(answer.Reverse, x, case.factor)
-        found = {"value": y, "gradient": gradients(y, [x], v)[0], "grad_output": v}
+        each = own_state(answer.Reverse, x, case.factor, v=v)
+        y = apply(answer.Reverse, x, case.factor)
+        found = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        found["grad_output unchanged"] = same_numbers(v, case.grad_output)
         result = after_change = None
         if isinstance(y, Tensor):
             h = case.x.clone().requires_grad_().neg()
             again = apply(answer.Reverse, h, case.factor)
             result = or_error(lambda: again.mul_(3))
             after_change = h
-    return {"reversed": found, "result_edited": {"result": result, "x": after_change}}
+    return {"each_call": each, "reversed": found, "result_edited": {"result": result, "x": after_change}}
 
 
 @reverse_function.cases
@@ -1770,6 +2126,40 @@ class one_entry(_Reverse):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return -ctx.factor * grad_output
+
+
+@reverse_function.mistake(*KEPT_OUTSIDE)
+class factor_on_the_class(Function):
+    factor: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        factor_on_the_class.factor = factor
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -factor_on_the_class.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if the sign of `factor` is dropped. With a negative `factor`, `-factor` is positive.",
+    ru="Похоже, что у `factor` отброшен знак. При отрицательном `factor` число `-factor` положительно.",
+)
+class drops_the_sign(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -abs(ctx.factor) * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `-factor` alone is returned. `grad_output` has to be multiplied in.",
+    ru="Похоже, что возвращается только число `-factor`. На него нужно умножить `grad_output`.",
+)
+class factor_alone(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.full_like(grad_output, -ctx.factor), None
 
 
 @reverse_function.mistake(
@@ -1804,7 +2194,7 @@ class reverses_in_place(_Reverse):
 
 @reverse_function.mistake(
     en="It looks as if the value is reversed too. Only the gradient is; the value passes unchanged.",
-    ru="Похоже, что развёрнуто и значение. Меняется только градиент, значение проходит как есть.",
+    ru="Похоже, что знак меняется и у значения. Развернуть нужно только градиент, а значение проходит без изменений.",
 )
 class reverses_the_value(_Reverse):
     @staticmethod
@@ -1817,11 +2207,19 @@ class reverses_the_value(_Reverse):
         return -ctx.factor * grad_output, None
 
 
+@reverse_function.mistake(*reverse_function.mistakes["reverses_the_value"].says)
+class changes_the_sign_of_the_value(reverses_the_value):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return -x
+
+
 @reverse_function.mistake(
     en="It looks as if `forward` returns `x` itself, or a view of it. The result is then a view made inside a custom "
     "Function, and torch refuses to change it in place.",
-    ru="Похоже, что `forward` возвращает сам `x` или его представление. Тогда результат — представление, созданное внутри "
-    "пользовательской функции, и torch не даёт менять его на месте.",
+    ru="Похоже, что `forward` возвращает сам `x` или его представление. Тогда результат — представление, созданное "
+    "внутри пользовательской функции, и torch не даёт менять его на месте.",
 )
 class returns_the_input(_Reverse):
     @staticmethod
@@ -1836,7 +2234,8 @@ class returns_the_input(_Reverse):
 
 @reverse_function.mistake(
     en="It looks as if `forward` returns a detached tensor with the memory of `x`: a change of the result is a change of `x`.",
-    ru="Похоже, что `forward` возвращает отсоединённый тензор с памятью `x`: изменение результата меняет и `x`.",
+    ru="Похоже, что `forward` возвращает отсоединённый тензор в той же памяти, что и `x`: изменение результата "
+    "меняет и `x`.",
 )
 class returns_detached(_Reverse):
     @staticmethod
@@ -1853,13 +2252,14 @@ class returns_detached(_Reverse):
 
 
 @exercise(
-    title=Text("The neighbour's gradient", "Градиент соседа"),
+    title=Text("The neighbour's gradient", "Градиент соседней операции"),
     kind="find the bug",
     asks="Leaky",
     asks_for="class",
     difficulty=2,
     minutes=7,
     aspects=[
+        EACH_CALL,
         aspect(
             "derivative",
             1,
@@ -1871,8 +2271,8 @@ class returns_detached(_Reverse):
             2,
             en="`grad_output` holds the same numbers after `backward`, and so another operation that gets the same tensor computes a right "
             "gradient.",
-            ru="После `backward` в `grad_output` те же числа, и другая операция, получившая тот же тензор, вычисляет верный "
-            "градиент.",
+            ru="После `backward` в `grad_output` те же числа, и другая операция, получившая тот же тензор, "
+            "вычисляет верный градиент.",
         ),
     ],
     hints=[
@@ -1896,12 +2296,13 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
-        y = apply_amid(answer.Leaky, x, case.slope)
-        first = {"value": y, "gradient": gradients(y, [x], v)[0], "x": x}
+        each = own_state(answer.Leaky, x, case.slope, v=v)
+        y = apply(answer.Leaky, x, case.slope)
+        first = {"value": y, "gradient": gradients(y, [x], v)[0]}
         # The newest node runs first, and gets the very tensor that `exp` gets after it. Asked for both, or it is skipped.
         both = neighbour.exp() + apply(answer.Leaky, x, case.slope)
         beside = gradients(both, [neighbour, x], case.grad_output.clone())[0]
-    return {"derivative": first, "others": {"grad_output": v, "neighbour.grad": beside}}
+    return {"each_call": each, "derivative": first, "others": {"grad_output": v, "neighbour.grad": beside}}
 
 
 @leaky_function.cases
@@ -1922,11 +2323,38 @@ class _Leaky(Function):
         return torch.where(x < 0, slope * x, x)
 
 
+@leaky_function.mistake(*KEPT_OUTSIDE)
+class slope_on_the_class(Function):
+    slope: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:
+        ctx.save_for_backward(x)
+        slope_on_the_class.slope = slope
+        return torch.where(x < 0, slope * x, x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, grad_output * slope_on_the_class.slope, grad_output), None
+
+
+@leaky_function.mistake(*WRITES_OVER)
+class leaky_in_place(_Leaky):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:
+        ctx.negative, ctx.slope = x < 0, slope
+        return x.mul_(torch.where(ctx.negative, slope, 1.0))
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.negative, grad_output * ctx.slope, grad_output), None
+
+
 @leaky_function.mistake(
     en="It looks as if `grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
     "`detach()`, a view or `contiguous()` gives no new memory.",
-    ru="Похоже, что меняется по-прежнему сам `grad_output`: ещё до копирования или под другим именем. Другая переменная, "
-    "`detach()`, представление и `contiguous()` не дают новой памяти.",
+    ru="Похоже, что меняется по-прежнему сам `grad_output`: ещё до копирования или под другим именем. Другая "
+    "переменная, `detach()`, представление и `contiguous()` не дают новой памяти.",
 )
 class another_name(_Leaky):
     @staticmethod
@@ -1963,6 +2391,18 @@ class returns_the_original(_Leaky):
 
 
 @leaky_function.mistake(
+    en="It looks as if a copy is made and returned, and the original is what is multiplied.",
+    ru="Похоже, что копия сделана и возвращается, а умножается исходный тензор.",
+)
+class edits_the_original(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        grad_input = grad_output.clone()
+        grad_output[ctx.saved_tensors[0] < 0] *= ctx.slope
+        return grad_input, None
+
+
+@leaky_function.mistake(
     en="It looks as if the copy is multiplied by `slope` everywhere, for positive inputs as well.",
     ru="Похоже, что копия умножена на `slope` всюду, в том числе там, где вход положителен.",
 )
@@ -1970,6 +2410,16 @@ class scales_everywhere(_Leaky):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return ctx.slope * grad_output, None
+
+
+@leaky_function.mistake(
+    en="It looks as if `slope` is applied on the wrong side: where the input is positive.",
+    ru="Похоже, что `slope` применяется не с той стороны: там, где вход положителен.",
+)
+class wrong_side(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] > 0, grad_output * ctx.slope, grad_output), None
 
 
 @leaky_function.mistake(
@@ -1994,28 +2444,35 @@ class mask_instead_of_slope(_Leaky):
     minutes=8,
     aspects=[
         aspect(
+            "unchanged",
+            0,
+            en="`forward` leaves its input, and `backward` the tensor `grad_output`, as they were.",
+            ru="`forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
+        ),
+        aspect(
             "two_calls",
             2,
             en="After two calls, `y` of `a` and `z` of `b`, each of the two tensors gets its own gradient, in whatever "
             "order they are computed.",
-            ru="После двух вызовов, `y` от `a` и `z` от `b`, каждый из двух тензоров получает свой градиент, в каком бы "
-            "порядке их ни вычисляли.",
+            ru="После двух вызовов, `y` от `a` и `z` от `b`, каждый из двух тензоров получает свой градиент, в "
+            "каком бы порядке их ни вычисляли.",
         ),
         aspect(
             "input_edited_before_backward",
             1,
             en="If the input is changed in place before `backward`, torch raises its error about an in-place operation.",
-            ru="Если вход изменён на месте до `backward`, torch сообщает об ошибке: тензор изменён на месте.",
+            ru="Если вход изменён на месте до `backward`, torch сообщает об этом ошибкой.",
         ),
     ],
     hints=[
         Text(
             "How many variables `Square.saved` are there after two calls, and what does it hold?",
-            "Сколько переменных `Square.saved` есть после двух вызовов и что в ней лежит?",
+            "Сколько всего переменных `Square.saved` после двух вызовов и что там лежит?",
         ),
         Text(
-            "Each call of `apply` has a `ctx` of its own. Of the two places on it only one is checked for in-place changes.",
-            "У каждого вызова `apply` свой `ctx`. Из двух мест в нём изменения на месте проверяются только в одном.",
+            "Each call of `apply` has a `ctx` of its own. There are two ways to keep something on it; only one is checked for in-place changes.",
+            "У каждого вызова `apply` свой `ctx`. Хранить в нём можно двумя способами, но изменения на месте "
+            "проверяются только при одном из них.",
         ),
         Text(
             "ctx.save_for_backward(...)\n...\n(x,) = ctx.saved_tensors",
@@ -2026,6 +2483,14 @@ class mask_instead_of_slope(_Leaky):
 def square_function(answer: Any, case: Case) -> dict[str, object]:
     found: dict[str, object] = {}
     with using_answer():
+        x, v = case.a.clone().requires_grad_(), case.grad_output.clone()
+        gradients(apply(answer.Square, x), [x], v)
+        unchanged = {
+            "input unchanged": same_numbers(x, case.a),
+            "grad_output unchanged": same_numbers(v, case.grad_output),
+        }
+        if not all(unchanged.values()):
+            return {"unchanged": unchanged}
         for order in "y + z", "y, z", "z, y":  # y is the square of a, z that of b
             a, b = (x.clone().requires_grad_() for x in (case.a, case.b))
             y, z = apply(answer.Square, a), apply(answer.Square, b)
@@ -2040,13 +2505,57 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
             else:
                 found[of_b], found[of_a] = gradients(z, [b], v.clone())[0], gradients(y, [a], v.clone())[0]
         edited = gradient_after_edit(answer.Square, case.a, case.grad_output.clone(), edited="input")
-    return {"two_calls": found, "input_edited_before_backward": edited}
+    return {"unchanged": unchanged, "two_calls": found, "input_edited_before_backward": edited}
 
 
 @square_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
     yield Case(a=signed(rng, 2, 3), b=signed(rng, 2, 3), grad_output=signed(rng, 2, 3))
     yield Case(a=signed(rng, 3).float(), b=signed(rng, 3).float(), grad_output=signed(rng, 3).float())
+
+
+@square_function.mistake(
+    en="It looks as if what `backward` needs is still kept in one place for all calls, on the class or in a global variable, "
+    "and so the second call overwrites it. Another name, or another thing in that place, changes nothing.",
+    ru="Похоже, что нужное для `backward` по-прежнему лежит в общем для всех вызовов месте (в классе или в "
+    "глобальной переменной), и второй вызов его затирает. Другое имя или другая величина на этом месте ничего не "
+    "меняют.",
+)
+class still_on_the_class(Function):
+    slope: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        still_on_the_class.slope = 2 * x
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * still_on_the_class.slope
+
+
+@square_function.mistake(*EDITS)
+class square_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(2 * ctx.saved_tensors[0])
+
+
+@square_function.mistake(*WRITES_OVER)
+class square_over_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.clone())
+        return x.mul_(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0]
 
 
 @square_function.mistake(
@@ -2066,11 +2575,25 @@ class stack_on_the_class(Function):
         return 2 * grad_output * stack_on_the_class.stack.pop()
 
 
+@square_function.mistake(*square_function.mistakes["stack_on_the_class"].says)
+class queue_on_the_class(Function):
+    queue: list[Tensor] = []  # noqa: RUF012 - the mistake itself
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        queue_on_the_class.queue.append(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * queue_on_the_class.queue.pop(0)
+
+
 @square_function.mistake(
     en="It looks as if the input is not kept by `save_for_backward`, but for instance in an attribute of `ctx`. Each call "
     "has its own, but nobody checks whether the tensor was changed in place.",
-    ru="Похоже, что вход хранится не через `save_for_backward`, а, например, в атрибуте `ctx`. У каждого вызова он свой, "
-    "но никто не проверяет, не изменён ли тензор на месте.",
+    ru="Похоже, что вход хранится не через `save_for_backward`, а, например, в атрибуте `ctx`. У каждого вызова он "
+    "свой, но изменён ли такой тензор на месте, autograd не проверяет.",
 )
 class attribute_again(Function):
     @staticmethod
@@ -2086,8 +2609,8 @@ class attribute_again(Function):
 @square_function.mistake(
     en="It looks as if a copy of the input is kept, or something computed from it. The gradient is right, but a second tensor is alive, and a change of "
     "the input goes unnoticed.",
-    ru="Похоже, что хранится копия входа или что-то из него вычисленное. Градиент верен, но в памяти лежит второй тензор, и изменение входа остаётся "
-    "незамеченным.",
+    ru="Похоже, что хранится копия входа или что-то вычисленное из него. Градиент верен, но в памяти лежит второй "
+    "тензор, и изменение входа остаётся незамеченным.",
 )
 class copy_of_the_input(Function):
     @staticmethod
@@ -2150,10 +2673,10 @@ class square_local(Function):
         aspect(
             "gradients",
             2,
-            en="Gradients are right for whoever goes on with either of the two names, the result's or the input's, and "
+            en="Gradients are right for whoever uses the tensor afterwards, under the name of the result or of the input, and "
             "`backward` leaves `grad_output` as it was.",
-            ru="Градиенты верны, какое бы из двух имён ни использовали дальше: результат или вход, а `grad_output` "
-            "в `backward` не меняется.",
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
+            "`backward` не меняет `grad_output`.",
         ),
     ],
     hints=[
@@ -2163,7 +2686,8 @@ class square_local(Function):
         ),
         Text(
             "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
-            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и тот же тензор.",
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
+            "тот же тензор.",
         ),
         Text(
             "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
@@ -2184,9 +2708,10 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
         same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
         v = case.grad_output.clone()
         by_result = or_error(lambda: gradients(y, [x], v)[0])
+        unchanged = same_numbers(v, case.grad_output)
         x, h, y = scaled()
         by_input = or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
-    found = {"through the result": by_result, "through the input": by_input, "grad_output": v}
+    found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
     return {"in_place": same, "gradients": found}
 
 
@@ -2205,14 +2730,29 @@ class _Scale(Function):
 @scale_function.mistake(
     en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
     "the input gets the gradient of a tensor that was not multiplied.",
-    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и тот, кто продолжает со "
-    "входом, получает градиент, в котором умножение не учтено.",
+    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и если дальше "
+    "используют вход, получается градиент, в котором умножение не учтено.",
 )
 class says_nothing(_Scale):
     @staticmethod
     def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
         ctx.factor = factor
         return x.mul_(factor)
+
+
+@scale_function.mistake(*KEPT_OUTSIDE)
+class scale_on_the_class(Function):
+    factor: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        scale_on_the_class.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * scale_on_the_class.factor, None
 
 
 @scale_function.mistake(
@@ -2297,19 +2837,21 @@ class passes_unscaled(Function):
     difficulty=2,
     minutes=8,
     aspects=[
+        EACH_CALL,
         aspect(
             "outputs",
             1,
             en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside of [-1, 1], both in the dtype of `x`.",
-            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что у `x`.",
+            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что "
+            "у `x`.",
         ),
         aspect(
             "gradient",
             1,
             en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere; `grad_output` itself "
             "stays as it was.",
-            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], и нулю в остальных местах; сам "
-            "`grad_output` не меняется.",
+            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в остальных местах — "
+            "нулю; сам `grad_output` не меняется.",
         ),
         aspect(
             "share_is_constant",
@@ -2326,8 +2868,8 @@ class passes_unscaled(Function):
         Text(
             "`ctx.mark_non_differentiable(share)` in `forward`. `backward` still gets a gradient for it, and ignores it. "
             "Inside `forward` a `detach()` changes nothing: recording is off anyway.",
-            "`ctx.mark_non_differentiable(share)` в `forward`. Градиент для этого выхода `backward` всё равно получает и не "
-            "использует. `detach()` внутри `forward` ничего не меняет: отслеживание и так выключено.",
+            "`ctx.mark_non_differentiable(share)` в `forward`. Градиент для этого выхода `backward` всё равно "
+            "получает, но не использует. `detach()` внутри `forward` ничего не меняет: отслеживание и так выключено.",
         ),
         Text(
             "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
@@ -2342,14 +2884,16 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
     gradient: object = None
     requires: dict[str, object] = {}
     with using_answer():
-        y = apply_amid(answer.Clip, x)
+        each = own_state(answer.Clip, x, v=v)
+        y = apply(answer.Clip, x)
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
-            outputs = {"clipped": y[0], "share": y[1], "x": x}
+            outputs = {"clipped": y[0], "share": y[1]}
             pair = zip(("clipped", "share"), y)
             requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in pair}
             gradient = gradients(y[0], [x], v)[0]
-    return {"outputs": outputs, "gradient": {"gradient": gradient, "grad_output": v}, "share_is_constant": requires}
+    found = {"gradient": gradient, "grad_output unchanged": same_numbers(v, case.grad_output)}
+    return {"each_call": each, "outputs": outputs, "gradient": found, "share_is_constant": requires}
 
 
 @clip_function.cases
@@ -2367,8 +2911,8 @@ def _clipped(x: Tensor) -> tuple[Tensor, Tensor]:
 @clip_function.mistake(
     en="It looks as if the share is not marked: it requires grad, and who differentiates it gets a made-up gradient. A "
     "`detach()` in `forward` does not help.",
-    ru="Похоже, что доля не отмечена: она требует градиента, и тот, кто её дифференцирует, получит выдуманный градиент. "
-    "`detach()` в `forward` не помогает.",
+    ru="Похоже, что доля не отмечена: она требует градиента, и если её продифференцировать, получится выдуманный "
+    "градиент. `detach()` в `forward` не помогает.",
 )
 class marks_nothing(Function):
     @staticmethod
@@ -2402,8 +2946,8 @@ class marks_both(Function):
 @clip_function.mistake(
     en="It looks as if `backward` takes one gradient. It gets one for each output of `forward`, also for one that is "
     "marked.",
-    ru="Похоже, что `backward` принимает один градиент. Он получает по одному на каждый выход `forward`, в том числе на "
-    "отмеченный.",
+    ru="Похоже, что `backward` принимает один градиент. Он получает по одному на каждый выход `forward`, в том "
+    "числе на отмеченный.",
 )
 class takes_one_gradient(Function):
     @staticmethod
@@ -2453,8 +2997,27 @@ class number_for_share(Function):
 
 
 @clip_function.mistake(
+    en="It looks as if the share of the entries inside of [-1, 1] is returned. The share outside is asked for.",
+    ru="Похоже, что возвращается доля элементов внутри [-1, 1]. Нужна доля тех, что вне отрезка.",
+)
+class share_inside(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        share = 1 - share
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
     en="It looks as if the gradient passes everywhere. Where an entry was clipped, the result does not depend on it: 0.",
-    ru="Похоже, что градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит: 0.",
+    ru="Похоже, что градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит, и градиент "
+    "равен 0.",
 )
 class clip_passes_everything(Function):
     @staticmethod
@@ -2475,6 +3038,36 @@ class _Clip(Function):
         clipped, share = _clipped(x)
         ctx.mark_non_differentiable(share)
         return clipped, share
+
+
+@clip_function.mistake(*KEPT_OUTSIDE)
+class clip_on_the_class(Function):
+    inside: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        clip_on_the_class.inside = x.abs() <= 1
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * clip_on_the_class.inside
+
+
+@clip_function.mistake(*WRITES_OVER)
+class clips_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.inside = x.abs() <= 1
+        share = (x.abs() > 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp_(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * ctx.inside
 
 
 @clip_function.mistake(
@@ -2534,8 +3127,8 @@ class counts_the_ends(Function):
 @clip_function.mistake(
     en="It looks as if `backward` returns a gradient for each output. It takes one for each output, and returns one for "
     "each argument of `apply`: here a single one.",
-    ru="Похоже, что `backward` возвращает по градиенту на каждый выход. На каждый выход он градиент получает, а "
-    "возвращает по одному на каждый аргумент `apply`: здесь он единственный.",
+    ru="Похоже, что `backward` возвращает по градиенту на каждый выход. Для каждого выхода он градиент получает, а "
+    "возвращает по одному на каждый аргумент `apply`. Здесь аргумент один.",
 )
 class one_for_each_output(_Clip):
     @staticmethod
@@ -2564,18 +3157,20 @@ class clip_mask_alone(_Clip):
     difficulty=3,
     minutes=15,
     aspects=[
+        EACH_CALL,
         aspect(
             "gradient",
             1,
-            en="`Cube.apply` has the right value, gradient and second derivative, and `torch.func.grad` gives the same "
-            "gradient.",
-            ru="У `Cube.apply` верны значение, градиент и вторая производная, и `torch.func.grad` даёт тот же градиент.",
+            en="`Cube.apply` has the right value, gradient and second derivative, `torch.func.grad` gives the same gradient, "
+            "and `grad_output` stays as it was.",
+            ru="У `Cube.apply` верны значение, градиент и вторая производная, `torch.func.grad` даёт тот же "
+            "градиент, а `grad_output` не меняется.",
         ),
         aspect(
             "vmap",
             1,
             en="`torch.func.vmap` of it works, and so does `vmap` of its `grad`.",
-            ru="`torch.func.vmap` от неё работает, и `vmap` от её `grad` тоже.",
+            ru="`torch.func.vmap` от этой функции работает, и `vmap` от её `grad` тоже.",
         ),
         aspect(
             "jvp",
@@ -2592,8 +3187,9 @@ class clip_mask_alone(_Clip):
         Text(
             "`forward(x)` without `ctx`, and `setup_context(ctx, inputs, output)` for the saving; `generate_vmap_rule = "
             "True` in the class; `jvp(ctx, tangent)`, which reads what `ctx.save_for_forward(...)` saved.",
-            "`forward(x)` без `ctx` и `setup_context(ctx, inputs, output)`, где идёт сохранение; `generate_vmap_rule = "
-            "True` в теле класса; `jvp(ctx, tangent)` читает то, что сохранил `ctx.save_for_forward(...)`.",
+            "`forward(x)` без `ctx` и `setup_context(ctx, inputs, output)`, где сохраняют тензоры; "
+            "`generate_vmap_rule = True` в теле класса; `jvp(ctx, tangent)` читает то, что сохранил "
+            "`ctx.save_for_forward(...)`.",
         ),
         Text(
             "def setup_context(ctx, inputs, output):\n    (x,) = inputs\n    ctx.save_for_backward(...)\n    "
@@ -2604,27 +3200,28 @@ class clip_mask_alone(_Clip):
     ],
 )
 def cube_function(answer: Any, case: Case) -> dict[str, object]:
-    x, v = case.x, case.v
+    x, v = case.x.clone(), case.v.clone()
     with using_answer():
-        leaf = x.clone().requires_grad_()
-        y = apply_amid(answer.Cube, leaf)
-        found = {"value": y, "gradient": gradients(y, [leaf], v.clone())[0]}
+        leaf, given = x.clone().requires_grad_(), v.clone()
+        each = own_state(answer.Cube, leaf, v=v)
+        if not all(each.values()):
+            return {"each_call": each}
+        y = apply(answer.Cube, leaf)
+        found = {"value": y, "gradient": gradients(y, [leaf], given)[0]}
+        found["grad_output unchanged"] = same_numbers(given, v)
 
         def weighted(t: Tensor, weight: Tensor) -> Tensor:
             product: Tensor = (apply(answer.Cube, t) * weight).sum()
             return product
 
-        if isinstance(y, Tensor):
+        batched = {"vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x))}
+        if x.dim() > 1 and isinstance(y, Tensor):  # these take their time: once is enough
             found["torch.func.grad"] = or_error(lambda: torch.func.grad(weighted)(x, v))
             found["second derivative"] = or_error(lambda: second_derivative(answer.Cube.apply, x, v, v))
-        batched = {
-            "vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x)),
-            "vmap of grad": or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v)),
-        }
-        if x.dim() > 1:
+            batched["vmap of grad"] = or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
             batched["vmap, in_dims=1"] = or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
         forward = or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
-    return {"gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
+    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
 
 
 @cube_function.cases
@@ -2654,7 +3251,8 @@ class _Cube(Function):
 
 @cube_function.mistake(
     en="It looks as if `forward` takes `ctx`. With that form torch.func refuses; it needs `forward(x)` and `setup_context`.",
-    ru="Похоже, что `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и `setup_context`.",
+    ru="Похоже, что `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и "
+    "`setup_context`.",
 )
 class old_style(Function):
     @staticmethod
@@ -2665,6 +3263,54 @@ class old_style(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(*KEPT_OUTSIDE)
+class cube_on_the_class(_Cube):
+    generate_vmap_rule = True
+    x: Any = None
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        (cube_on_the_class.x,) = inputs
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * cube_on_the_class.x**2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * 3 * cube_on_the_class.x**2
+
+
+@cube_function.mistake(*WRITES_OVER)
+class cube_over_the_input(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.pow_(3)
+
+
+@cube_function.mistake(*EDITS)
+class cube_in_place(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(3 * ctx.saved_tensors[0] ** 2)
+
+
+@cube_function.mistake(
+    en="It looks as if the method `vmap` always returns 0 as the place of the batch axis. With another `in_dims` the batch "
+    "lies elsewhere in the result: the power is taken entry by entry, so the axis stays where it was.",
+    ru="Похоже, что метод `vmap` всегда возвращает 0 как номер оси батча. При другом `in_dims` это неверно: степень "
+    "вычисляется поэлементно, и ось остаётся на прежнем месте.",
+)
+class batch_always_first(_Cube):
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return batch_always_first.apply(x), 0
 
 
 @cube_function.mistake(
@@ -2719,9 +3365,10 @@ class cube_local(_Cube):
 
 
 @cube_function.mistake(
-    en="It looks as if the derivative is computed in `setup_context` and saved. It is a constant there, and the second "
-    "derivative is wrong.",
-    ru="Похоже, что производная вычислена в `setup_context` и сохранена. Там она константа, и вторая производная неверна.",
+    en="It looks as if `backward` computes with a constant: what was computed in `setup_context`, or a detached tensor. The "
+    "second derivative is wrong then.",
+    ru="Похоже, что `backward` работает с константой: с тем, что вычислено в `setup_context`, или с отсоединённым "
+    "тензором. Тогда вторая производная неверна.",
 )
 class saves_the_slope(Function):
     generate_vmap_rule = True
@@ -2743,6 +3390,18 @@ class saves_the_slope(Function):
 
 
 @cube_function.mistake(
+    en="It looks as if the factor 3 is missing in `jvp`.",
+    ru="Похоже, что в `jvp` не хватает множителя 3.",
+)
+class jvp_without_the_three(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
     en="It looks as if `jvp` returns the derivative without the tangent.",
     ru="Похоже, что `jvp` возвращает производную, не умножая её на касательный вектор.",
 )
@@ -2752,6 +3411,40 @@ class jvp_without_tangent(_Cube):
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor) -> Any:
         return 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `backward` or `jvp` returns nothing; perhaps its `return` is missing.",
+    ru="Похоже, что `backward` или `jvp` ничего не возвращает; возможно, забыт `return`.",
+)
+class cube_returns_nothing(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        _ = grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(*cube_function.mistakes["cube_returns_nothing"].says)
+class jvp_returns_nothing(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        _ = tangent * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
+    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
+)
+class cube_refuses(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
 
 
 @cube_function.mistake(
@@ -2882,15 +3575,21 @@ class _WrongEdits(_Damp):
         return grad_output.mul_(torch.exp(-k)), for_k
 
 
-RIGHT = (_Damp, _RightByOutput, _RightBySetup)
+def _unnamed(function: Any) -> Any:
+    """The same class under a name that tells nothing: torch's errors and warnings name a Function after its class."""
+    body = {key: value for key, value in vars(function).items() if key not in ("__dict__", "__weakref__", "__doc__")}
+    return type(function)("GivenFunction", function.__bases__, {**body, "__module__": "__main__"})
+
+
+RIGHT = tuple(map(_unnamed, (_Damp, _RightByOutput, _RightBySetup)))
 WRONG = {
-    "catches_wrong_value": _WrongValue,
-    "catches_local_derivative": _WrongLocal,
-    "catches_swapped": _WrongSwapped,
-    "catches_missing_gradient": _WrongSecondInput,
-    "catches_negative": _WrongForNegative,
-    "catches_second_derivative": _WrongIntermediate,
-    "catches_edited_grad_output": _WrongEdits,
+    "catches_wrong_value": _unnamed(_WrongValue),
+    "catches_local_derivative": _unnamed(_WrongLocal),
+    "catches_swapped": _unnamed(_WrongSwapped),
+    "catches_missing_gradient": _unnamed(_WrongSecondInput),
+    "catches_negative": _unnamed(_WrongForNegative),
+    "catches_second_derivative": _unnamed(_WrongIntermediate),
+    "catches_edited_grad_output": _unnamed(_WrongEdits),
 }
 
 
@@ -2951,13 +3650,14 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
     hints=[
         Text(
             "`gradcheck` compares backward with forward. What does it not compare with anything at all?",
-            "`gradcheck` сравнивает обратный проход с прямым. А что она не сравнивает вообще ни с чем?",
+            "`gradcheck` сравнивает обратный проход с прямым. А чего она вообще ни с чем не сравнивает?",
         ),
         Text(
             "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
             "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
-            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; `gradgradcheck`; и "
-            "собственный `grad_output`, который после обычного обратного прохода сравнивают с его копией.",
+            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
+            "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с "
+            "его копией.",
         ),
         Text(
             "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
@@ -2973,8 +3673,14 @@ def is_right_function(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         said = [_said(answer, function) for function in RIGHT]
         refuses = {name: not _said(answer, function, right=False) for name, function in WRONG.items()}
-    accepts = [None if verdict is None else bool(verdict) for verdict in said]
-    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+    right, refused = all(said), list(refuses.values())
+    accepted = "None" if None in said else sum(map(bool, said)) if right or not any(said) else "some"
+    return {"accepts_right": right, **refuses, "accepted": accepted, "refused": refused if right else None}
+
+
+@is_right_function.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(function=RIGHT[0])  # for the card and for `reproduce`; all the others are tried as well
 
 
 def _said(answer: Any, function: Any, right: bool = True) -> object:
@@ -3031,6 +3737,18 @@ def refuses_everything(function: Any) -> bool:
 
 
 @is_right_function.mistake(
+    en="It looks as if the test accepts some right Functions and refuses others. They compute the same in different ways, and "
+    "so differ in the last digits: compare by `torch.allclose`, not by `torch.equal` or `==`.",
+    ru="Похоже, что одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же "
+    "по-разному, и последние цифры расходятся: сравнивайте через `torch.allclose`, а не через `torch.equal` или "
+    "`==`.",
+)
+def compares_exactly(function: Any) -> bool:
+    x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)
+    return torch.equal(function.apply(x, k), x * torch.exp(-k)) and _checks(function)
+
+
+@is_right_function.mistake(
     en="It looks as if the test returns None for a right Function: a `return True` is missing.",
     ru="Похоже, что для правильной функции тест возвращает None: забыт `return True`.",
 )
@@ -3052,8 +3770,9 @@ def calls_an_instance(function: Any) -> bool:
 @is_right_function.mistake(
     en="It looks as if only `gradcheck` is asked. It compares `backward` with `forward`, so a wrong value with its right "
     "derivative would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
-    ru="Похоже, что проверяет одна `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение со своей "
-    "верной производной прошло бы; на вторую производную и на `grad_output` после прохода она тоже не смотрит.",
+    ru="Похоже, что тест обходится одной `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное "
+    "значение с верной для него производной прошло бы; на вторую производную и на `grad_output` после прохода она "
+    "тоже не смотрит.",
 )
 def gradcheck_alone(function: Any) -> bool:
     return _checks(function, value=False, second=False, edit=False)
@@ -3062,17 +3781,38 @@ def gradcheck_alone(function: Any) -> bool:
 @is_right_function.mistake(
     en="It looks as if `gradcheck` and `gradgradcheck` are asked and nothing else. Neither compares the value with the "
     "formula, and a `grad_output` that was changed has to be looked at by the test itself.",
-    ru="Похоже, что тест состоит из `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а "
-    "не изменился ли `grad_output`, должен смотреть сам тест.",
+    ru="Похоже, что тест состоит из `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с "
+    "формулой, а не изменился ли `grad_output`, тест должен проверить сам.",
 )
 def both_gradchecks_alone(function: Any) -> bool:
     return _checks(function, value=False, edit=False)
 
 
 @is_right_function.mistake(
+    en="It looks as if the value and the first derivatives are checked and nothing else: neither second derivatives nor "
+    "what became of `grad_output`.",
+    ru="Похоже, что проверяются только значение и первые производные: ни вторых производных, ни того, что стало с "
+    "`grad_output`, тест не касается.",
+)
+def value_and_first_alone(function: Any) -> bool:
+    return _checks(function, second=False, edit=False)
+
+
+@is_right_function.mistake(*is_right_function.mistakes["gradcheck_alone"].says)
+def gradcheck_alone_on_positive(function: Any) -> bool:
+    return _checks(function, value=False, second=False, edit=False, positive=True)
+
+
+@is_right_function.mistake(*is_right_function.mistakes["both_gradchecks_alone"].says)
+def both_gradchecks_alone_on_positive(function: Any) -> bool:
+    return _checks(function, value=False, edit=False, positive=True)
+
+
+@is_right_function.mistake(
     en="It looks as if the value is not compared with the formula. Another function with its own right derivative passes "
     "then.",
-    ru="Похоже, что значение не сравнивается с формулой. Тогда проходит другая функция со своей верной производной.",
+    ru="Похоже, что значение не сравнивается с формулой. Тогда тест пройдёт и другая функция с верной для неё "
+    "производной.",
 )
 def never_compares_the_value(function: Any) -> bool:
     return _checks(function, value=False)
@@ -3080,7 +3820,8 @@ def never_compares_the_value(function: Any) -> bool:
 
 @is_right_function.mistake(
     en="It looks as if the second derivative is not checked: `gradgradcheck`, or an expression composed with the Function.",
-    ru="Похоже, что вторая производная не проверяется: нужна `gradgradcheck` или выражение, составленное с этой функцией.",
+    ru="Похоже, что вторая производная не проверяется: нужна `gradgradcheck` или выражение, в которое эта функция "
+    "входит.",
 )
 def only_first(function: Any) -> bool:
     return _checks(function, second=False)
@@ -3089,8 +3830,8 @@ def only_first(function: Any) -> bool:
 @is_right_function.mistake(
     en="It looks as if nobody looks at `grad_output` after a plain backward pass; `gradcheck` does not, either. Or its "
     "dtype is not that of the result: then `backward` gets a copy.",
-    ru="Похоже, что на `grad_output` после обычного обратного прохода никто не смотрит; `gradcheck` тоже не смотрит. Или "
-    "dtype у него не тот, что у результата: тогда `backward` получает копию.",
+    ru="Похоже, что тест не проверяет `grad_output` после обычного обратного прохода; `gradcheck` этого тоже не "
+    "делает. Или у этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
 )
 def never_looks_at_grad_output(function: Any) -> bool:
     return _checks(function, edit=False)
@@ -3106,7 +3847,8 @@ def only_positive(function: Any) -> bool:
 
 @is_right_function.mistake(
     en="It looks as if the test sums the result. Then `grad_output` is all ones, and who leaves it out passes.",
-    ru="Похоже, что результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и тот, кто его не учёл, проходит.",
+    ru="Похоже, что результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и функция, в которой он не "
+    "учтён, проходит тест.",
 )
 def only_sums(function: Any) -> bool:
     x, k = _inputs()

@@ -14,13 +14,13 @@
 # %% [markdown] tags=["ru"] of="f76fc216"
 # # Пользовательские функции
 #
-# Кто-то написал собственную операцию вместе с формулой её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом градиент в нуле не тот, что у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. Никто не возражает: написанному вручную `backward` autograd верит на слово.
+# Представьте: вы написали свою операцию и формулу её производной. `gradcheck` отвечает True, обучение идёт, значение функции потерь падает. При этом в нуле градиент не такой, как у torch, вторая производная равна 4.76 вместо 7.52, а памяти уходит вдвое больше, чем нужно. И ни одного сообщения об ошибке: написанному вручную `backward` autograd верит на слово.
 #
 # После урока вы сможете:
 #
 # * написать `torch.autograd.Function`, градиент которой верен при любом `grad_output`;
 # * выбрать, что она хранит для обратного прохода, и сосчитать байты;
-# * сделать её верной до второй производной включительно;
+# * добиться, чтобы верной была и вторая производная;
 # * проверить чужую пользовательскую функцию.
 #
 # Понадобятся уроки 04 (`gradcheck`, вторые производные) и 05 (операции с изменением на месте, счётчик версий); поможет урок 06 (сохранённые тензоры).
@@ -78,15 +78,15 @@ assert not Reciprocal.apply(x.detach()).requires_grad
 # %% [markdown] tags=["en"]
 # The derivative of $1/x$ at 2 is $-1/4$. `x.grad[1]` is $-1.25$, because a gradient of 5 arrived from the multiplication that follows, and `backward` multiplied it in. A `backward` that returned $-1/x^2$ alone would be right as long as the loss is `y.sum()`, where all that arrives is ones. That is the most frequent mistake here.
 #
-# Each call of `apply` makes one new node and one new `ctx`. An old text says that a function object “is meant to be used only once”; today there is no object to use, only the class, and a node may well run twice if the graph is retained.
+# Each call of `apply` makes one new node and one new `ctx`. A published notebook says that a function object “is meant to be used only once”. It describes the form before `apply`: today there is no such object, only the class, and a node may even run twice if `retain_graph=True` keeps the graph.
 #
 # Now the details that people often get wrong. The `10` in `backward` is wrong on purpose. Read the cell; do not call `function_table()` yet.
-# %% [markdown] tags=["ru"] of="1b83df9d"
-# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` на него умножил. Если бы `backward` возвращал только $-1/x^2$, результат был бы верен только для `y.sum()`: тогда приходят одни единицы. Это самая частая ошибка.
+# %% [markdown] tags=["ru"] of="e978f2b2"
+# Производная $1/x$ в точке 2 равна $-1/4$. В `x.grad[1]` лежит $-1.25$, потому что из следующего умножения пришёл градиент 5, и `backward` умножил производную на него. Если бы `backward` возвращал только $-1/x^2$, ответ был бы верен лишь тогда, когда функция потерь — `y.sum()`: в этом случае приходят одни единицы. Забыть этот множитель — самая частая ошибка.
 #
-# Каждый вызов `apply` создаёт новый узел и новый `ctx`. В одном старом тексте сказано, что объект функции «используется только один раз»; сегодня объекта нет, есть класс, а узел может выполниться и дважды, если граф сохранён.
+# Каждый вызов `apply` создаёт новый узел и новый `ctx`. В одной опубликованной тетради сказано, что объект функции «используется только один раз». Так было до появления `apply`. Сегодня такого объекта нет, есть только класс, а узел может выполниться и дважды, если граф сохранён (`retain_graph=True`).
 #
-# Теперь подробности, в которых часто ошибаются. Число `10` в `backward` неверно намеренно. Прочтите ячейку, но `function_table()` пока не вызывайте.
+# Теперь о подробностях, в которых часто ошибаются. Число `10` в `backward` — намеренная ошибка. Прочтите ячейку, но `function_table()` пока не вызывайте.
 # %%
 seen = {}
 
@@ -159,12 +159,12 @@ def function_table():
 # ### Exercise `predict_function`: what happens in `forward` and `backward`
 # *predict · ●○○ · 12 minutes · 1 point*
 #
-# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False. `a.requires_grad` is True or False as well, `needs_input_grad` a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; the remaining three entries are `"accepted"` or `"RuntimeError"`.
-# %% [markdown] tags=["ru"] of="16f49150"
+# Put what `function_table()` returns in place of each `...`. *Recording* is what `torch.is_grad_enabled()` says at that place: True or False (the words, not 1 and 0). `a.requires_grad` is True or False as well, `needs_input_grad` a pair of these. `a.grad` and the last four entries (the derivative at 0) are numbers; the node is a name such as `"AddBackward0"`; the remaining three entries are `"accepted"` or `"RuntimeError"`.
+# %% [markdown] tags=["ru"] of="8b703282"
 # ### Упражнение `predict_function`: что происходит в `forward` и `backward`
 # *предсказать · ●○○ · 12 минут · 1 балл*
 #
-# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — ответ `torch.is_grad_enabled()` в этом месте: True или False. `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
+# Вместо каждого `...` поставьте то, что вернёт `function_table()`. *Recording* — то, что возвращает в этом месте `torch.is_grad_enabled()`: True или False (слова, а не 1 и 0). `a.requires_grad` — тоже True или False, `needs_input_grad` — пара таких значений. `a.grad` и последние четыре строки (производная в нуле) — числа; узел — имя вроде `"AddBackward0"`; в остальных трёх строках — `"accepted"` или `"RuntimeError"`.
 # %% answer="predict_function"
 predict_function = {
     "recording in forward": False,
@@ -242,9 +242,9 @@ function_table()
 #
 # `Tenfold()(a, b)` fails with a message about a “non-static forward method”, which sends readers looking for a missing `@staticmethod`. The decorator is not it: `apply` works even on a class without both decorators. What fails is the instance.
 # %% [markdown] tags=["ru"] of="0420ed98"
-# В `forward` отслеживание выключено: его вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` оно включено только с `create_graph=True`. `backward` возвращает по значению на каждый аргумент `apply`; лишние значения допустимы, если это None.
+# В `forward` отслеживание выключено: вычисления не записываются, и на всю функцию в графе приходится один узел. В `backward` отслеживание включено только с `create_graph=True`. На каждый аргумент `apply` метод `backward` возвращает по одному значению; лишние значения допустимы, если это None.
 #
-# `Tenfold()(a, b)` завершается ошибкой со словами “non-static forward method”, и читатель ищет пропущенный `@staticmethod`. Дело не в декораторе: `apply` работает даже с классом без обоих декораторов. Ошибка в том, что создан экземпляр.
+# `Tenfold()(a, b)` завершается ошибкой со словами «non-static forward method», из-за которых обычно ищут пропущенный `@staticmethod`. Но дело не в декораторе: `apply` работает даже тогда, когда в классе нет ни одного из двух декораторов. Ошибка в том, что создан экземпляр.
 # %% [markdown] tags=["en"]
 # ## What to keep, and where
 #
@@ -252,7 +252,7 @@ function_table()
 # %% [markdown] tags=["ru"] of="c9498b63"
 # ## Что хранить и где
 #
-# Для `backward` нужен вход, или результат, или оба. Хранить их можно двумя способами: передать тензоры в `ctx.save_for_backward(...)` или положить в атрибуты `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходом вход умножают на 10 на месте.
+# Методу `backward` нужен вход, результат или и то и другое. Хранить нужное можно двумя способами: передать тензоры в `ctx.save_for_backward(...)` или положить в атрибуты `ctx`. Есть ли разница? Вот снова `Reciprocal`, но с атрибутом. Между прямым и обратным проходами вход на месте умножается на 10.
 # %%
 class ReciprocalAttribute(torch.autograd.Function):
     @staticmethod
@@ -313,11 +313,11 @@ assert w.grad.tolist() == [-2, -0.5]
 # %% [markdown] tags=["en"]
 # -0.01 instead of -1, and no error. A tensor saved by `save_for_backward` is a saved tensor like those of torch's own operations: its version is checked, it is freed after `backward`, and saved-tensor hooks see it. An attribute has none of that. So: tensors that are inputs or results go through `save_for_backward`; numbers, shapes and flags go onto `ctx`. A mask that you made yourself may be kept either way: it has no derivative.
 #
-# What remains is the choice. Autograd keeps what you save until `backward`. If it is the input, it stays alive although the caller has no use for it any more. If it is the result, it costs nothing: the caller has it anyway.
-# %% [markdown] tags=["ru"] of="c6a386fb"
-# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. Для атрибута ничего этого нет. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить и так, и так: производной у неё нет.
+# What remains is the choice. Autograd keeps what you save until `backward`. If it is the input, it stays alive although the caller has no use for it any more. If it is the result, it usually costs nothing: the caller has it anyway.
+# %% [markdown] tags=["ru"] of="cef3e353"
+# -0.01 вместо -1, и никакой ошибки. Тензор, переданный в `save_for_backward`, — такой же сохранённый тензор, как у собственных операций torch: его версия проверяется, после `backward` он освобождается, хуки сохранённых тензоров его видят. С атрибутом ничего этого не происходит. Поэтому входные тензоры и результаты передают в `save_for_backward`, а числа, формы и флаги кладут в атрибуты `ctx`. Маску, которую вы построили сами, можно хранить любым из двух способов: производной у неё нет.
 #
-# Остаётся выбрать, что сохранять. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, хранить его ничего не стоит: он и так есть у вызывающего кода.
+# Остаётся выбрать, что сохранять. Сохранённое живёт до `backward`. Если это вход, он остаётся в памяти, хотя снаружи уже не нужен. Если это результат, хранить его обычно ничего не стоит: он и так остаётся у вызывающего кода.
 # %% [markdown] tags=["en"]
 # ### Exercise `exp_function`: the exponential keeps its result
 # *complete · ●○○ · 10 minutes · 4 points*
@@ -331,11 +331,11 @@ assert w.grad.tolist() == [-2, -0.5]
 # ### Упражнение `exp_function`: экспонента хранит свой результат
 # *дописать · ●○○ · 10 минут · 4 балла*
 #
-# В одной опубликованной тетради класс `Exp(Function)` завершается с `NameError`: имя `Function` не импортировано, ячейку, видимо, ни разу не запускали. Напишите этот класс под именем `Exp`, унаследовав его от `torch.autograd.Function`. `Exp.apply(x)` возвращает экспоненту тензора с плавающей точкой любой формы — новый тензор того же dtype, и градиент верен при любом `grad_output`.
+# В одной опубликованной тетради ячейка с классом `Exp(Function)` завершается ошибкой `NameError`: имя `Function` не импортировано. Видимо, эту ячейку ни разу не запускали. Напишите класс `Exp`, унаследованный от `torch.autograd.Function`. Для тензора с плавающей точкой любой формы `Exp.apply(x)` возвращает его экспоненту — новый тензор того же dtype. Градиент верен при любом `grad_output`.
 #
-# * `forward` не меняет вход, а `backward` — тензор `grad_output`: они чужие. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. То и другое верно во всех упражнениях ниже, если в условии не сказано иное.
-# * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаются только байты результата.
-# * Если результат изменён на месте до `backward`, возникает ошибка `RuntimeError`: тензор изменён на месте, как и для `torch.exp`.
+# * `forward` не меняет вход, а `backward` — тензор `grad_output`: это чужие тензоры. У каждого вызова своё состояние: до `backward` можно вызвать `apply` ещё раз. Оба требования относятся и ко всем упражнениям ниже, если в условии не сказано иное.
+# * Когда вход снаружи больше не нужен, между двумя проходами в памяти остаётся только результат.
+# * Если результат изменён на месте до `backward`, torch сообщает об этом ошибкой `RuntimeError`, как и для `torch.exp`.
 # %% answer="exp_function"
 class Exp(torch.autograd.Function):
     """The exponential, entry by entry."""
@@ -420,7 +420,7 @@ except NameError as error:
 # %% [markdown] tags=["ru"] of="bea3b13d"
 # ## Производная на изломе
 #
-# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор, и там, где много точных нулей (после другого relu, в дополнении до общей длины (padding), в весах, инициализированных нулями), разница видна.
+# В нуле у relu нет производной: слева наклон 0, справа 1. Любое число от 0 до 1, включая концы, называют *субградиентом*, и по таблице видно, что операции самого torch выбирают его по-разному. Неправильных среди них нет. Но операция, которая заменяет `torch.relu`, должна делать тот же выбор. Разница видна там, где много точных нулей: после другого relu, в дополнении до общей длины (padding), в весах, которые вначале равны нулю.
 # %%
 class PublishedReLU(torch.autograd.Function):
     @staticmethod
@@ -461,7 +461,7 @@ assert kink.grad.item() == 1
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради, вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите то, что не безвредно. Исправьте его так, чтобы значение и градиент `ReLU.apply(x)` были теми же, что у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -546,9 +546,9 @@ check("fix_relu")
 # %% [markdown] tags=["ru"] of="185f9bfe"
 # ## Несколько входов
 #
-# Если входов два, `backward` возвращает кортеж из двух градиентов в порядке аргументов. Переставленные градиенты трудно заметить: для $a \cdot b$ при равных $a$ и $b$ это одни и те же числа. Поэтому проверяйте на разных входах.
+# Если входов два, `backward` возвращает кортеж из двух градиентов в порядке аргументов. Переставленные градиенты трудно заметить: для $a \cdot b$ при равных $a$ и $b$ числа в них одинаковы. Поэтому проверяйте на разных входах.
 #
-# Часто нужен только один из них: данные градиента не требуют, а веса требуют. В `ctx.needs_input_grad` есть флаг для каждого аргумента. Где стоит False, верните None и ничего не вычисляйте.
+# Часто нужен только один из двух градиентов: данные градиента не требуют, а веса требуют. В `ctx.needs_input_grad` есть флаг для каждого аргумента. Там, где стоит False, верните None и ничего не вычисляйте.
 # %%
 shapes = []
 
@@ -592,12 +592,12 @@ except RuntimeError as error:
 #
 # Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
 # %% [markdown] tags=["ru"] of="12d7d2d1"
-# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и градиент для него возвращён в растянутой форме. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
+# Транслирование растянуло `b` с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет растянутую форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по растянутой оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 #
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой одного dtype, формы которых можно транслировать друг к другу. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
 # %% answer="product_function"
 class Product(torch.autograd.Function):
     """The product of two tensors, entry by entry."""
@@ -703,9 +703,9 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 # %% [markdown] tags=["ru"] of="5fac879f"
 # ## Один раз верно, второй раз нет
 #
-# Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого `backward` должен состоять из записанных операций над тензорами, от которых autograd может дойти до входов. От каких сохранённых тензоров он дойдёт?
+# Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого операции в `backward` должны записываться, а от тензоров, с которыми они работают, autograd должен найти путь ко входам. Для каких сохранённых тензоров такой путь есть?
 #
-# `SquareTemporary` сохраняет `2 * x`, чтобы избавить `backward` от одного умножения. Выражение — $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая 18.
+# `SquareTemporary` сохраняет `2 * x`, чтобы избавить `backward` от одного умножения. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
 # %%
 class SquareTemporary(torch.autograd.Function):
     @staticmethod
@@ -737,15 +737,15 @@ assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_
 # %% [markdown] tags=["en"]
 # 12 instead of 18, without a word. Inside `forward` recording is off, so `twice` is a constant: nothing leads from it to `x`. An *input* that was saved comes back from `saved_tensors` as the tensor of the graph that it was, and an *output* comes back connected to this very node. Anything in between comes back as a constant. So save inputs or outputs, and compute the rest in `backward`.
 #
-# `gradcheck` is content, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. And take an expression *composed* with your function, as here: of the function alone, the derivative of a constant is asked, and you get an error about a tensor that does not require grad instead of a wrong number.
+# `gradcheck` is content, because it looks at the first derivative. `gradgradcheck` looks at the second, and finds the mistake. If you compute second derivatives by hand, take an expression *composed* with your function, such as $x \cdot f(x)$ here. With this function alone, `first` would be a constant, and instead of a wrong number you would get an error about a tensor that does not require grad.
 #
 # Where a second derivative is not wanted, say so: put `@torch.autograd.function.once_differentiable` above `backward` (and below `@staticmethod`). Does a second derivative then raise an error? Run the next cell before you believe it.
-# %% [markdown] tags=["ru"] of="a39f0a1d"
-# 12 вместо 18, и никакого предупреждения. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` тем же тензором графа, каким был, а *выход* — связанным с этим самым узлом. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
+# %% [markdown] tags=["ru"] of="27074392"
+# 12 вместо 18, и никакого предупреждения. Внутри `forward` отслеживание выключено, поэтому `twice` — константа: от неё к `x` пути нет. Сохранённый *вход* возвращается из `saved_tensors` как тот же тензор графа, а *выход* — как тензор, связанный с этим самым узлом. Всё промежуточное возвращается константой. Поэтому сохраняйте входы или выходы, а остальное вычисляйте в `backward`.
 #
-# `gradcheck` довольна, ведь она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. И проверяйте выражение, в которое ваша функция *входит*, как здесь: с одной этой функцией пришлось бы дифференцировать константу, и вместо неверного числа получится ошибка о тензоре, который не требует градиента.
+# `gradcheck` ошибки не замечает: она смотрит на первую производную. `gradgradcheck` смотрит на вторую и ошибку находит. Если вы вычисляете вторые производные сами, берите выражение, в которое ваша функция *входит*, как здесь $x \cdot f(x)$. Для самой функции, без множителя, производная `first` была бы константой, и вместо неверного числа получилась бы ошибка: тензор не требует градиента.
 #
-# Если вторая производная не нужна, так и скажите: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Станет ли тогда вторая производная ошибкой? Прежде чем поверить, выполните следующую ячейку.
+# Если вторая производная не нужна, так и скажите: поставьте над `backward` (и под `@staticmethod`) декоратор `@torch.autograd.function.once_differentiable`. Приведёт ли тогда вторая производная к ошибке? Прежде чем в это поверить, выполните следующую ячейку.
 # %%
 class SquareOnce(torch.autograd.Function):
     @staticmethod
@@ -813,11 +813,11 @@ assert not alone.requires_grad and attempt(lambda: torch.autograd.grad(alone, x)
 # %% [markdown] tags=["en"]
 # `backward()` meets the error. `autograd.grad` asks only for the way to `x`, and the node that holds the error is not on it: 6 comes out instead of 18, silently, and `torch.autograd.functional.hessian` does the same. So the decorator is a good sign to readers and half a guard. A `backward` that can be differentiated is the safe one.
 # %% [markdown] tags=["ru"] of="2a8af653"
-# `backward()` наталкивается на ошибку. А `autograd.grad` проходит только путь к `x`, и узла с ошибкой на нём нет: молча получается 6 вместо 18, и `torch.autograd.functional.hessian` поступает так же. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен тот `backward`, который можно дифференцировать.
+# `backward()` доходит до узла, который вызывает ошибку. А `autograd.grad` идёт только по пути к `x`, и этого узла на нём нет: без всякого предупреждения получается 6 вместо 18. То же самое делает `torch.autograd.functional.hessian`. Так что для читателя этот декоратор — хороший знак, но защищает он лишь наполовину. Надёжен только тот `backward`, который можно дифференцировать.
 # %% [markdown] tags=["en"]
 # The same second derivatives along $x$, all by `autograd.grad`. The right answer is the line $6x$. The wrong ones are straight lines as well: nothing in them looks like an error.
 # %% [markdown] tags=["ru"] of="5833672d"
-# Те же вторые производные вдоль $x$, все через `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые: на вид ошибку не заметить.
+# Те же вторые производные как функции от $x$; все вычислены через `autograd.grad`. Верный ответ — прямая $6x$. Неверные ответы — тоже прямые: по виду ошибку не заметить.
 # %% tags=["picture"]
 import matplotlib.pyplot as plt
 
@@ -847,9 +847,9 @@ plt.show()
 # ### Упражнение `fix_sinh`: один раз верно, второй раз нет
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а на самом деле она равна 7.52.
+# `Sinh.apply(x)` — гиперболический синус $(e^x - e^{-x}) / 2$; его производная — гиперболический косинус, $(e^x + e^{-x}) / 2$. Значение и первая производная верны. Вторая производная `Sinh.apply(x)**2` в точке 1 получается равной 4.76, а должна быть равна 7.52.
 #
-# Исправьте класс так, чтобы были верны первая и вторая производные, в том числе у выражений, в которые он входит. Сохранять можно всё, что нужно. Отказаться от второй производной здесь недостаточно.
+# Исправьте класс так, чтобы были верны первая и вторая производные, в том числе у выражений, в которые он входит. Сохранять можно всё, что нужно. Запретить вторую производную здесь недостаточно.
 # %% answer="fix_sinh"
 class Sinh(torch.autograd.Function):
     @staticmethod
@@ -964,7 +964,7 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 # %% [markdown] tags=["ru"] of="19475c4b"
 # ## Один узел вместо трёх
 #
-# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, граф хранит рядом с `x` ещё и сигмоиду. Встроенная `silu` хранит только `x`. Следующая ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
+# Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, граф хранит, кроме `x`, ещё и сигмоиду. Встроенная `silu` хранит только `x`. Следующая ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
 # %%
 from autograder.measure import live_bytes
 
@@ -989,7 +989,7 @@ assert alive == {"written out": 80_000, "torch's silu": 40_000} and y.numel() * 
 # ### Упражнение `silu_function`: один узел и ничего лишнего
 # *спроектировать · ●●● · 15 минут · 5 баллов*
 #
-# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые она входит; верны они и в нуле, и для больших чисел вроде 1000 и -1000, без NaN. После прямого прохода в памяти остаются только результат и вход, который держат снаружи. Время не учитывается: вычислять что-то дважды можно.
+# Напишите класс `SiLU`, унаследованный от `torch.autograd.Function`. `SiLU.apply(x)` возвращает `x * torch.sigmoid(x)` для тензора с плавающей точкой любой формы. Первая и вторая производные верны, в том числе у выражений, в которые входит эта функция. Они верны и в нуле, и при больших по модулю числах вроде 1000 и -1000: NaN не появляется. После прямого прохода в памяти остаются только результат и вход, который хранит вызывающий код. Время не учитывается: можно вычислять одно и то же дважды.
 # %% answer="silu_function"
 class SiLU(torch.autograd.Function):
     """`x * sigmoid(x)` that keeps its input alone."""
@@ -1067,19 +1067,19 @@ check("silu_function")
 #
 # The exercises from here on are extras. The derivative of the sign is 0 wherever it exists, so nothing before a sign can learn by it. Networks with weights of -1 and 1 are trained all the same: `backward` returns something useful instead, the *straight-through estimator*. `gradcheck` must fail on such a Function, because it compares with the true derivative. Test it against the formula that you want.
 #
-# ### Extra exercise `sign_function`: a sign that learns
+# ### Extra exercise `sign_function`: a sign that lets the gradient through
 # *complete · ●○○ · 6 minutes · 3 points · extra*
 #
 # Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [-1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
-# %% [markdown] tags=["ru"] of="0fb18f91"
+# %% [markdown] tags=["ru"] of="b6e52dcd"
 # ## Градиент, который не производная
 #
-# Дальше идут дополнительные упражнения. Производная знака равна 0 везде, где она есть, поэтому слои перед функцией знака по такому градиенту не обучаются. И всё же сети с весами -1 и 1 обучают: `backward` возвращает вместо неё что-нибудь полезное; это называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция проходить и не должна: сравнение там идёт с настоящей производной. Сравнивайте с той формулой, которая вам нужна.
+# Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами -1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить: там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
 #
-# ### Дополнительное упражнение `sign_function`: знак, который учится
+# ### Дополнительное упражнение `sign_function`: знак, который пропускает градиент
 # *дописать · ●○○ · 6 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], включая концы, и нулю в остальных местах. Сам тензор `grad_output` не меняется.
+# Напишите класс `Sign`, унаследованный от `torch.autograd.Function`. `Sign.apply(x)` возвращает `x.sign()`. Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], включая концы, а в остальных местах — нулю. Сам тензор `grad_output` не меняется.
 # %% answer="sign_function"
 class Sign(torch.autograd.Function):
     """The sign of each entry, with a gradient that passes where |x| is at most 1."""
@@ -1154,7 +1154,7 @@ assert torch.autograd.grad(points.sign().sum(), points)[0].tolist() == [0, 0, 0]
 # %% [markdown] tags=["en"]
 # To make one part of a network work *against* another, the gradient is turned round (its sign is changed) between them, and often scaled. The value passes as it is. What if `forward` returns `x` itself?
 # %% [markdown] tags=["ru"] of="1303b802"
-# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают (меняют его знак), а часто и умножают на число. Значение проходит как есть. А что, если `forward` вернёт сам `x`?
+# Чтобы одна часть сети работала *против* другой, градиент между ними разворачивают (меняют его знак), а часто ещё и умножают на число. Значение проходит без изменений. А что, если `forward` вернёт сам `x`?
 # %%
 class PassOn(torch.autograd.Function):
     @staticmethod
@@ -1168,13 +1168,13 @@ class PassOn(torch.autograd.Function):
 
 x = torch.ones(2, requires_grad=True)
 y = PassOn.apply(x)
-print("the same tensor:", y is x, "  the same memory:", y.data_ptr() == x.data_ptr())
+print("the same tensor:", y is x, "  the same memory:", y.data_ptr() == x.data_ptr(), "  a view:", y._is_view())
 try:
     y.mul_(3)
 except RuntimeError as error:
     print("RuntimeError:", str(error)[:64])
 # %% tags=["fact"]
-assert y is not x and y.data_ptr() == x.data_ptr()
+assert y is not x and y.data_ptr() == x.data_ptr() and y._is_view()
 try:
     PassOn.apply(x * 1).mul_(3)
     raise AssertionError
@@ -1190,12 +1190,12 @@ except RuntimeError as error:
 #
 # Write a class `Reverse` derived from `torch.autograd.Function`. `Reverse.apply(x, factor)` takes a tensor and a number, and returns a tensor with the numbers of `x`. The gradient of `x` is `grad_output` times `-factor`; the tensor `grad_output` itself stays as it was. The result can be changed in place, and `x` does not change with it.
 # %% [markdown] tags=["ru"] of="55b24aab"
-# Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch отказывается. Это не ошибка, но тот, кто напишет дальше `relu_()`, получит исключение.
+# Результат — представление, а менять на месте представление, созданное внутри пользовательской функции, torch отказывается. Сама функция верна, но если дальше написать `relu_()`, возникнет ошибка.
 #
 # ### Дополнительное упражнение `reverse_function`: развёрнутый градиент
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с числами из `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и `x` от этого не меняется.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1267,7 +1267,7 @@ check("reverse_function")
 # %% [markdown] tags=["ru"] of="b2f6482a"
 # ## Чужой тензор
 #
-# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. Сложение отправляет обеим назад один и тот же тензор. `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. В обратном проходе обе получают от сложения один и тот же тензор. `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
 # %%
 class TimesTwo(torch.autograd.Function):
     @staticmethod
@@ -1300,12 +1300,12 @@ assert other.grad.item() == 1  # here `exp` is the newer node and runs first
 #
 # `Leaky.apply(x, slope)` is `x` where `x` is positive and `slope * x` where it is negative (0 does not occur); `slope` is a number. Its gradient is right. Mend the class, so that `grad_output` stays as it was and a neighbour gets its right gradient, too.
 # %% [markdown] tags=["ru"] of="44256073"
-# 2 вместо 1, причём неверен градиент не у функции, которая ошиблась, а у её соседки. `gradcheck` проходит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, всё снова верно: первым выполняется самый новый узел. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
+# 2 вместо 1, причём неверен градиент не у функции с ошибкой, а у соседней операции. `gradcheck` ошибки не находит, ведь градиент, который вернула `TimesTwo`, верен. Если переставить слагаемые, сумма снова даёт верные градиенты: первым выполняется самый новый узел. Надёжная проверка одна: сравнить `grad_output` до и после обратного прохода.
 #
-# ### Дополнительное упражнение `leaky_function`: градиент соседа
+# ### Дополнительное упражнение `leaky_function`: градиент соседней операции
 # *найти ошибку · ●●○ · 7 минут · 3 балла · дополнительно*
 #
-# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x`, где он отрицателен (нуля среди чисел нет); `slope` — число. Её собственный градиент верен. Исправьте класс так, чтобы `grad_output` не менялся и сосед тоже получал верный градиент.
+# `Leaky.apply(x, slope)` равно `x` там, где `x` положителен, и `slope * x` там, где он отрицателен (нулей среди чисел нет); `slope` — число. Градиент самой функции верен. Исправьте класс так, чтобы `grad_output` не менялся и верный градиент получала и соседняя операция.
 # %% answer="leaky_function"
 class Leaky(torch.autograd.Function):
     @staticmethod
@@ -1396,12 +1396,12 @@ check("leaky_function")
 # %% [markdown] tags=["ru"] of="09cdf367"
 # ## Состояние одного вызова
 #
-# Класс у всех вызовов функции общий. То, что должен помнить один вызов, хранят в его `ctx`.
+# Класс у всех вызовов функции общий. То, что нужно одному вызову, хранят в его `ctx`.
 #
 # ### Дополнительное упражнение `square_function`: два вызова, одна память
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# `Square.apply(x)` работает верно, если вызвать её один раз. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс так, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни вычисляли. Если вход изменён на месте до `backward`, должна возникать ошибка `RuntimeError`: тензор изменён на месте.
+# При одном вызове `Square.apply(x)` работает верно. После двух вызовов, для 1 и для 5, градиенты равны 10 и 10 вместо 2 и 10. Исправьте класс так, чтобы у каждого вызова был свой градиент, в каком бы порядке их ни вычисляли. Если вход изменён на месте до `backward`, torch должен сообщить об этом ошибкой `RuntimeError`.
 # %% answer="square_function"
 class Square(torch.autograd.Function):
     @staticmethod
@@ -1502,7 +1502,7 @@ assert both_gradients(GivenSquare) == (10, 10) and both_gradients(Square) == (2,
 # %% [markdown] tags=["ru"] of="d02f8440"
 # ## На месте и не тайком
 #
-# Функция может изменить свой вход на месте, если сообщит об этом: вызовет в `forward` `ctx.mark_dirty(x)` и вернёт `x`. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
+# Функция может изменить свой вход на месте, если сообщит об этом: вызовет `ctx.mark_dirty(x)` в методе `forward` и вернёт `x`. Без этого вызова autograd считает результат новым тензором. Тогда вход остаётся на прежнем месте в графе, хотя числа в нём уже новые.
 # %%
 class DoubleSilently(torch.autograd.Function):
     @staticmethod
@@ -1550,7 +1550,7 @@ assert (
 # ### Дополнительное упражнение `scale_function`: на месте и не тайком
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. Тензор `grad_output` в `backward` не меняется.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. `backward` не меняет тензор `grad_output`.
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1632,12 +1632,12 @@ check("scale_function")
 # %% [markdown] tags=["ru"] of="fee0f087"
 # ## Второй выход
 #
-# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвано `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это просто статистика, и тогда кто-нибудь может его продифференцировать и получить неверный градиент.
+# Если у `forward` два выхода, `backward` получает два градиента. Для выхода, которым никто не воспользовался, приходят нули, а не None (если не вызвать `ctx.set_materialize_grads(False)`). Целочисленный или логический выход градиента не требует никогда. А выход с плавающей точкой требует, даже если это всего лишь статистика. Его могут продифференцировать — и получат неверный градиент.
 #
 # ### Дополнительное упражнение `clip_function`: второй выход без градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [-1, 1], включая концы, и нулю в остальных местах. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
+# Напишите класс `Clip`, унаследованный от `torch.autograd.Function`. `Clip.apply(x)` возвращает кортеж из двух тензоров: `x.clamp(-1, 1)` и долю элементов `x` вне [-1, 1] — тензор формы () с тем же dtype, что у `x`. Градиент по `x` равен `grad_output` первого выхода там, где `x` лежит на отрезке [-1, 1], включая концы, а в остальных местах — нулю. Доля не требует градиента: об этом сообщает `ctx.mark_non_differentiable(...)`.
 # %% answer="clip_function"
 class Clip(torch.autograd.Function):
     """The clipped tensor, and the share of entries that were clipped."""
@@ -1755,11 +1755,11 @@ Unmaterialized.apply(x)[0].sum().backward()
 # %% [markdown] tags=["en"]
 # ## At home in `torch.func`
 #
-# `torch.func` has three requirements. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three name the same one, the first.
-# %% [markdown] tags=["ru"] of="e242b593"
+# `torch.func` has three requirements. `grad` wants `forward(x)` without a context and a method `setup_context(ctx, inputs, output)`, which does the saving. `vmap` wants `generate_vmap_rule = True` in the class, or a method `vmap`. Forward mode wants a method `jvp`. The cell calls all three with a Function of the usual form, and all three errors name the same requirement, the first.
+# %% [markdown] tags=["ru"] of="33049eab"
 # ## Своя функция в `torch.func`
 #
-# У `torch.func` три требования. Для `grad` нужно, чтобы `forward(x)` не принимал контекст, а сохранением занимался метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Следующая ячейка применяет все три к функции в обычной записи, и все три сообщают об одном и том же, первом, требовании.
+# У `torch.func` три требования. Для `grad` нужно, чтобы `forward(x)` не принимал контекст, а сохранением занимался метод `setup_context(ctx, inputs, output)`. Для `vmap` нужно `generate_vmap_rule = True` в теле класса или метод `vmap`. Прямому режиму нужен метод `jvp`. Следующая ячейка вызывает все три с функцией в обычной записи, и все три ошибки говорят об одном и том же требовании, первом.
 # %%
 point = torch.tensor([1.0, 2.0])
 for name, call in {
@@ -1793,7 +1793,7 @@ for call in (
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С ней работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняют через `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С этим классом работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняет `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -1932,18 +1932,18 @@ check("cube_function")
 # %% [markdown] tags=["ru"] of="c7b90239"
 # ## Напишите тест
 #
-# Каждая ошибка этого урока хоть какую-нибудь проверку проходила. Как выглядел бы тест, который поймает их все?
+# Каждая ошибка этого урока какую-нибудь проверку прошла. Каким должен быть тест, который поймает их все?
 #
 # ### Дополнительное упражнение `is_right_function`: напишите тест
 # *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите `is_right_function(function)`. На вход приходит класс, унаследованный от `torch.autograd.Function`; его `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правилен, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Любой другой `RuntimeError` — тоже, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правилен, если:
+# Напишите `is_right_function(function)`. Аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Любой другой `RuntimeError` — тоже, но только на неправильном классе; любое другое исключение прерывает проверку. Класс правильный, если:
 #
-# * верно значение и оба градиента при любом `grad_output`;
+# * верны значение и оба градиента — при любом `grad_output`;
 # * верны вторые производные;
 # * обратный проход без `create_graph` не меняет `grad_output`.
 #
-# Ваш тест проверяется на нескольких правильных и нескольких неправильных классах. 1 балл он получает за то, что принял все правильные; остальные — за отвергнутые неправильные, но только если приняты все правильные.
+# Ваш тест проверяют на нескольких правильных и нескольких неправильных классах. Если он принимает все правильные, за это даётся 1 балл; остальные баллы — за отвергнутые неправильные, но только если приняты все правильные.
 # %% answer="is_right_function"
 def is_right_function(function):
     """Does `function.apply(x, k)` compute `x * exp(-k)`, with right derivatives and without side effects?"""
@@ -2033,10 +2033,10 @@ check("is_right_function")
 # %% [markdown] tags=["ru"] of="0330efbc"
 # ## Что стоит запомнить
 #
-# * `backward` умножает на `grad_output` и возвращает по значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
+# * `backward` умножает производную на `grad_output` и возвращает по одному значению на каждый аргумент `apply`. Autograd проверяет их количество и форму, но не значения.
 # * Входы и выходы передают в `save_for_backward`; в атрибуты `ctx` кладут то, что не является тензором.
-# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная молча окажется неверной. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
-# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменённого `grad_output` `gradcheck` не видит: проверяйте его сами.
+# * Сохраняйте входы или выходы, но ничего промежуточного: иначе вторая производная будет неверной, а предупреждения не появится. `once_differentiable` останавливает `backward()`, но не `autograd.grad`.
+# * `gradcheck` — на разных входах и по обе стороны излома; `gradgradcheck` — для второй производной. Изменений в `grad_output` функция `gradcheck` не видит: проверяйте его сами.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.
 # %%
