@@ -2022,6 +2022,27 @@ from autograder import check
 
 check("is_right_function")
 # %% [markdown] tags=["en"]
+# ## On a GPU
+#
+# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against three is memory, and there the allocator measures it: the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, 16 777 216 bytes each time a tensor of that size is kept. The cell measures it on this machine's GPU or shows what was recorded on one.
+# %% [markdown] tags=["ru"] of="680331d8"
+# ## На GPU
+#
+# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо трёх экономит память, а её расход на GPU измеряет сам распределитель: пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел, где каждый хранимый тензор такого размера занимает 16 777 216 байт. Ячейка измеряет пик на вашем GPU или показывает то, что записали на другом.
+# %% tags=["fact"]
+assert torch.empty(2**22).untyped_storage().nbytes() == 16_777_216
+# %%
+from autograder import gpu_peak, on_gpu
+
+
+def silu_on_gpu():
+    x = torch.rand(2**22, device="cuda", requires_grad=True)
+    ways = {"written out": lambda: x * torch.sigmoid(x), "torch's silu": lambda: torch.nn.functional.silu(x)}
+    return {f"peak bytes, {name}": gpu_peak(lambda: way().sum().backward()) for name, way in ways.items()}
+
+
+on_gpu(silu_on_gpu)
+# %% [markdown] tags=["en"]
 # ## What to keep
 #
 # * `backward` multiplies `grad_output` in, and returns one entry for each argument of `apply`. Autograd checks their number and shapes, never their values.
