@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import secrets
 import time
@@ -75,6 +77,7 @@ class _Run:
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
+        self._observed: dict[str, str] = {}  # by exercise; equal ones show that two answers behave alike
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -93,7 +96,7 @@ class _Run:
                     self._outcome.ended = "time"
                 name = self._checked(cell)
                 if name:
-                    cell.outputs = [self._verdict_output(self._check(child, name), number)]
+                    cell.outputs = [self._verdict_output(name, self._check(child, name), number)]
                 else:
                     cell.outputs = self._plain(child, cell, number)
                 cell.execution_count = number
@@ -160,6 +163,7 @@ class _Run:
             runs = [unpack_run(data) for data in answer["runs"]]
             if len(runs) != len(expected.solution):
                 raise ValueError("another number of cases")
+            self._observed[exercise.name] = _digest(answer["runs"])
             code = answer["code"]
             verdict = judge(exercise, runs, expected, code if isinstance(code, str) else None)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -179,13 +183,20 @@ class _Run:
         self._flag(f"{exercise.name}: replaced or left on: {what}")
         return unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
 
-    def _verdict_output(self, verdict: Verdict, number: int) -> NotebookNode:
+    def _verdict_output(self, name: str, verdict: Verdict, number: int) -> NotebookNode:
         data = {
             "text/plain": repr(verdict),
             "text/html": verdict.html(self._language),
             MIME: verdict.to_json(),
         }
-        return new_output("execute_result", data=data, execution_count=number)
+        observed = {"observed": self._observed[name]} if name in self._observed else {}
+        return new_output("execute_result", data=data, metadata=observed, execution_count=number)
+
+
+def _digest(runs: list[dict[str, Any]]) -> str:
+    """A hash of what was observed, without the text of the answer or what it printed."""
+    shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _without_inputs(verdict: Verdict) -> Verdict:
