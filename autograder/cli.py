@@ -143,7 +143,7 @@ def _grade(chosen: argparse.Namespace) -> int:
         chosen.directory,
         chosen.assignment,
         jobs=chosen.jobs,
-        isolated=chosen.isolation != "none",
+        isolation=chosen.isolation,
         force=chosen.force,
         as_json=chosen.json,
     )

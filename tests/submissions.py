@@ -63,7 +63,7 @@ def all_of(lesson: Lesson) -> list[Submission]:
         Submission("blank-en", "en", {}),
         Submission("blank-ru", "ru", {}),
         *_mistakes(core, solved),
-        *_accidents(core, solved, tuple(name for name, _ in lesson.with_role("check"))),
+        *_accidents(core, solved),
     ]
 
 
@@ -92,7 +92,7 @@ def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
     return f"from autograder.exercises import load\n{exercise.asks} = {program}"
 
 
-def _accidents(core: dict[str, Exercise], solved: dict[str, str], order: tuple[str, ...]) -> Iterator[Submission]:
+def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
     """What happens to honest students: each in the first exercise that asks for a function."""
     functions = [exercise for exercise in core.values() if exercise.asks_for == "function"]
     exercise = functions[0]
@@ -127,8 +127,7 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str], order: tuple[s
     )
     yield answer("exits", inside("raise SystemExit"), "ru")
     yield answer("replaces-check", f"{right}\ncheck = print")
-    silenced = order[order.index(name) :]
-    yield answer("silences-checks", f"{right}\nimport autograder\nautograder.check = print", nothing_for=silenced)
+    yield answer("silences-checks", f"{right}\nimport autograder\nautograder.check = print")
     for language in ("en", "ru"):
         yield Submission(f"no-start-{language}", language, solved, edit=_delete_start)
     gone = f"check-{name}"

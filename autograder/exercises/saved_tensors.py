@@ -105,8 +105,8 @@ _INPUT = 64 * 256 * 4
         Text(
             "`x` takes 65 536 bytes, `W` takes 262 144, a boolean takes one byte. A derivative that is a constant needs "
             "no tensor; a tensor that is saved twice lies in memory once.",
-            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Для постоянной производной "
-            "тензор не нужен; тензор, который сохранён дважды, лежит в памяти один раз.",
+            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная постоянна, "
+            "тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
         ),
         Text(
             "For `x @ W` the gradient of `x` needs `W` and the gradient of `W` needs `x`. `frozen` asks for no "
@@ -134,7 +134,7 @@ def every_operation_saves() -> dict[str, object]:
     en="It looks as if the 2 of `x * 2` counted as a tensor that needs the input kept. A Python number is stored in "
     "the node itself, and it asks for no gradient.",
     ru="Похоже, вы считаете, что ради множителя 2 в `x * 2` сохраняется вход. На самом деле число Python лежит в самом "
-    "узле, и градиента оно не требует.",
+    "узле и градиента не требует.",
 )
 def scaling_saves() -> dict[str, object]:
     return {"x * 2": _INPUT}
@@ -157,8 +157,8 @@ def the_number_counts_as_float32() -> dict[str, object]:
 
 @predict_saved.mistake(
     en="It looks as if a sum was expected to keep its terms. Its derivative is 1 for each of them; a shape is enough.",
-    ru="Похоже, вы считаете, что сумма сохраняет слагаемые. На самом деле производная по каждому равна 1: достаточно "
-    "знать форму.",
+    ru="Похоже, вы считаете, что сумма сохраняет слагаемые. На самом деле производная по каждому из них равна 1: "
+    "достаточно знать форму.",
 )
 def sums_save() -> dict[str, object]:
     return {"x.sum()": _INPUT}
@@ -202,7 +202,7 @@ def keeps_one_factor() -> dict[str, object]:
 
 @predict_saved.mistake(
     en="It looks as if the slice was expected to keep its own two rows. A view keeps the storage it lies in, all of it.",
-    ru="Похоже, вы считаете, что срез хранит только свои две строки. На самом деле представление удерживает всё "
+    ru="Похоже, вы считаете, что срез хранит только две свои строки. На самом деле представление удерживает всё "
     "хранилище, в котором лежит.",
 )
 def a_slice_is_small() -> dict[str, object]:
@@ -228,8 +228,8 @@ def forgets_the_input() -> dict[str, object]:
 @predict_saved.mistake(
     en="It looks as if `x @ frozen` was expected to keep `x`. Only the gradient of `frozen` would need it, and nobody "
     "asks for that one.",
-    ru="Похоже, вы считаете, что `x @ frozen` сохраняет `x`. На самом деле он нужен только для градиента `frozen`, а "
-    "его никто не просит.",
+    ru="Похоже, вы считаете, что `x @ frozen` сохраняет `x`. На самом деле он понадобился бы только для градиента "
+    "`frozen`, а этот градиент никому не нужен.",
 )
 def freezing_changes_nothing() -> dict[str, object]:
     return {"x @ frozen": 5 * _INPUT}
@@ -238,8 +238,8 @@ def freezing_changes_nothing() -> dict[str, object]:
 @predict_saved.mistake(
     en="It looks as if a frozen weight was expected not to be saved. It is: the gradient of `x` needs it. What is not "
     "kept is `x`.",
-    ru="Похоже, вы считаете, что замороженный вес не сохраняется. На самом деле сохраняется: он нужен для градиента "
-    "`x`. Не хранится как раз `x`.",
+    ru="Похоже, вы считаете, что замороженный вес не сохраняется. На самом деле он сохраняется, иначе не вычислить "
+    "градиент `x`. А вот сам `x` не хранится.",
 )
 def frozen_is_not_saved() -> dict[str, object]:
     return {"x @ frozen": _INPUT}
@@ -252,7 +252,7 @@ def frozen_saves_nothing() -> dict[str, object]:
 
 @predict_saved.mistake(
     en="It looks as if `where` was expected to keep numbers. It keeps its condition, one byte per entry.",
-    ru="Похоже, вы считаете, что `where` хранит числа. На самом деле он хранит условие, по байту на элемент.",
+    ru="Похоже, вы считаете, что `where` хранит числа. На самом деле хранится условие, по байту на элемент.",
 )
 def where_keeps_numbers() -> dict[str, object]:
     return {"torch.where(x > 0.5, x, 0.0)": _INPUT}
@@ -279,7 +279,7 @@ def where_keeps_nothing() -> dict[str, object]:
 
 @predict_saved.mistake(
     en="It looks as if a boolean was taken for a bit. In a tensor it takes one byte.",
-    ru="Похоже, вы считаете, что логическое значение занимает один бит. В тензоре оно занимает один байт.",
+    ru="Похоже, вы считаете, что логическое значение занимает один бит. На самом деле в тензоре оно занимает байт.",
 )
 def booleans_are_bits() -> dict[str, object]:
     return {"torch.where(x > 0.5, x, 0.0)": 64 * 256 // 8}
@@ -297,7 +297,7 @@ def counts_entries() -> dict[str, object]:
     en="It looks as if `relu` was expected to keep nothing or only a mask. It keeps its result, which is positive "
     "where the gradient passes.",
     ru="Похоже, вы считаете, что `relu` хранит только маску или вообще ничего. На самом деле он хранит свой результат: "
-    "градиент проходит там, где тот положителен.",
+    "где результат положителен, там градиент проходит.",
 )
 def relu_keeps_a_mask() -> dict[str, object]:
     return {"x.relu()": _INPUT // 4}
@@ -333,7 +333,7 @@ def relu_keeps_nothing() -> dict[str, object]:
             "`x * x` saves both factors, `x @ W` saves `x` and `W`. What `unpack` gives back is used as it is: for "
             "`x ** 2` the gradient is twice that.",
             "`x * x` сохраняет оба множителя, `x @ W` — `x` и `W`. То, что вернёт `unpack`, берётся как есть: градиент "
-            "`x ** 2` равен удвоенному этому значению.",
+            "`x ** 2` вдвое больше этого значения.",
         ),
     ],
 )
@@ -343,8 +343,8 @@ def predict_hooks(answer: Any, case: Case) -> dict[str, object]:
 
 @predict_hooks.mistake(
     en="It looks as if hooks were called once per tensor. They are called once per save, and `x * x` saves `x` twice.",
-    ru="Похоже, вы считаете, что хук вызывается один раз на тензор. На самом деле — на каждое сохранение, а `x * x` "
-    "сохраняет `x` дважды.",
+    ru="Похоже, вы считаете, что хук вызывается один раз на тензор. На самом деле он вызывается на каждое сохранение, "
+    "а `x * x` сохраняет `x` дважды.",
 )
 def once_per_tensor() -> dict[str, object]:
     return {"packs of x * x": 1}
@@ -352,7 +352,8 @@ def once_per_tensor() -> dict[str, object]:
 
 @predict_hooks.mistake(
     en="It looks as if parameters were expected to pass by the hooks. A weight is saved like any other tensor.",
-    ru="Похоже, вы считаете, что параметры хуков не касаются. На самом деле вес сохраняется, как любой другой тензор.",
+    ru="Похоже, вы считаете, что параметры проходят мимо хуков. На самом деле вес сохраняется, как и любой другой "
+    "тензор.",
 )
 def weights_are_not_packed() -> dict[str, object]:
     return {"packs of x @ W": 1}
@@ -361,7 +362,8 @@ def weights_are_not_packed() -> dict[str, object]:
 @predict_hooks.mistake(
     en="It looks as if every operation was expected to save something. `x + 1` saves nothing, so there is nothing to "
     "pack.",
-    ru="Похоже, вы считаете, что любая операция что-то сохраняет. `x + 1` не сохраняет ничего, и упаковывать нечего.",
+    ru="Похоже, вы считаете, что любая операция что-то сохраняет. На самом деле `x + 1` не сохраняет ничего, и "
+    "упаковывать нечего.",
 )
 def additions_are_packed() -> dict[str, object]:
     return {"packs of x + 1": 1}
@@ -369,8 +371,7 @@ def additions_are_packed() -> dict[str, object]:
 
 @predict_hooks.mistake(
     en="It looks as if hooks were expected to work under `no_grad()`. There is no graph there, and nothing is saved.",
-    ru="Похоже, вы считаете, что хуки работают и внутри `no_grad()`. На самом деле графа там нет и ничего не "
-    "сохраняется.",
+    ru="Похоже, вы считаете, что хуки работают и внутри `no_grad()`. На самом деле графа там нет, и сохранять нечего.",
 )
 def packs_without_a_graph() -> dict[str, object]:
     return {"packs of x.exp() under no_grad": 1}
@@ -387,7 +388,8 @@ def reaches_other_threads() -> dict[str, object]:
 
 @predict_hooks.mistake(
     en="It looks as if nested pairs were expected to be called one after the other. Only the innermost pair is called.",
-    ru="Похоже, вы считаете, что вложенные пары вызываются по очереди. На самом деле вызывается только самая внутренняя.",
+    ru="Похоже, вы считаете, что вложенные пары вызываются все по очереди. На самом деле вызывается только самая "
+    "внутренняя.",
 )
 def nested_pairs_compose() -> dict[str, object]:
     return {"outer packs of x.exp() inside an inner pair": 1}
@@ -397,7 +399,7 @@ def nested_pairs_compose() -> dict[str, object]:
     en="It looks as if hooks were expected to act during backward. Tensors are packed when they are saved, in the "
     "forward pass; a `with` around `backward()` comes too late.",
     ru="Похоже, вы считаете, что хуки действуют во время обратного прохода. На самом деле тензоры упаковываются при "
-    "сохранении, в прямом проходе; `with` вокруг `backward()` опаздывает.",
+    "сохранении, в прямом проходе; ставить `with` вокруг `backward()` уже поздно.",
 )
 def acts_in_backward() -> dict[str, object]:
     return {"packs of backward() alone": 1}
@@ -405,8 +407,8 @@ def acts_in_backward() -> dict[str, object]:
 
 @predict_hooks.mistake(
     en="It looks as if `unpack` was expected to run once for good. It runs at each use: two backward passes, two calls.",
-    ru="Похоже, вы считаете, что `unpack` вызывается один раз навсегда. На самом деле — при каждом обращении: два "
-    "обратных прохода, два вызова.",
+    ru="Похоже, вы считаете, что `unpack` вызывается лишь однажды. На самом деле он вызывается при каждом обращении: "
+    "два обратных прохода — два вызова.",
 )
 def unpacks_once() -> dict[str, object]:
     return {"unpacks of x ** 2 in two backward passes": 1}
@@ -415,8 +417,8 @@ def unpacks_once() -> dict[str, object]:
 @predict_hooks.mistake(
     en="It looks as if what `pack` changed was expected to make no difference, or to be undone. Backward takes what "
     "`unpack` returns and does not check it.",
-    ru="Похоже, вы считаете, что изменения в `pack` ни на что не влияют или отменяются. На самом деле обратный проход "
-    "берёт то, что вернул `unpack`, без всякой проверки.",
+    ru="Похоже, вы считаете, что изменение, сделанное в `pack`, ни на что не влияет или отменяется. На самом деле "
+    "обратный проход берёт то, что вернул `unpack`, без всякой проверки.",
 )
 def contents_are_checked() -> dict[str, object]:
     return {"gradient of x ** 2 at 3 with pack = 4 * t": 6.0}
@@ -440,8 +442,8 @@ def factor_of_the_square() -> dict[str, object]:
 @predict_hooks.mistake(
     en="It looks as if the gradient was taken for what `unpack` returns, which is 12. The derivative of `x ** 2` is "
     "twice the saved tensor.",
-    ru="Похоже, вы считаете, что градиент — это то, что вернул `unpack`, то есть 12. На самом деле производная `x ** 2` "
-    "равна удвоенному сохранённому тензору.",
+    ru="Похоже, вы считаете, что градиент — это то, что вернул `unpack`, то есть 12. На самом деле производная `x ** "
+    "2` вдвое больше сохранённого тензора.",
 )
 def forgets_the_two() -> dict[str, object]:
     return {"gradient of x ** 2 at 3 with pack = 4 * t": 12.0}
@@ -450,8 +452,8 @@ def forgets_the_two() -> dict[str, object]:
 @predict_hooks.mistake(
     en="It looks as if `x ** 2` was expected to save two tensors, as `x * x` does. It saves `x` once: one `unpack` in "
     "each backward pass.",
-    ru="Похоже, вы считаете, что `x ** 2` сохраняет два тензора, как `x * x`. На самом деле `x` сохраняется один раз: "
-    "по одному `unpack` на обратный проход.",
+    ru="Похоже, вы считаете, что `x ** 2` сохраняет два тензора, как `x * x`. На самом деле `x` сохраняется один раз, "
+    "и на каждый обратный проход приходится один `unpack`.",
 )
 def a_square_saves_twice() -> dict[str, object]:
     return {"unpacks of x ** 2 in two backward passes": 4}
@@ -460,8 +462,8 @@ def a_square_saves_twice() -> dict[str, object]:
 @predict_hooks.mistake(
     en="It looks as if the forward pass was expected to use the packed tensor. The result is computed before anything "
     "is packed.",
-    ru="Похоже, вы считаете, что прямой проход берёт упакованный тензор. На самом деле результат вычисляется раньше, "
-    "чем что-либо упаковано.",
+    ru="Похоже, вы считаете, что прямой проход считает с упакованным тензором. На самом деле результат вычислен "
+    "раньше, чем что-либо упаковано.",
 )
 def forward_uses_the_packed() -> dict[str, object]:
     return {"x ** 2 at 3 with pack = 4 * t": 144.0}
@@ -488,7 +490,7 @@ def forward_is_scaled() -> dict[str, object]:
             0,
             en="What comes back is `f(x)`: the same numbers, the same dtype. `f` is called once, and the hooks are off "
             "afterwards.",
-            ru="Возвращается `f(x)`: те же числа, тот же тип данных. `f` вызвана один раз, а после возврата хуки сняты.",
+            ru="Возвращается `f(x)`: те же числа, тот же dtype. `f` вызвана один раз, а после возврата хуки выключены.",
         ),
         aspect(
             "bytes",
@@ -503,7 +505,8 @@ def forward_is_scaled() -> dict[str, object]:
             2,
             en="The gradient is computed in the original dtypes, from saved numbers rounded to float16; indices and "
             "masks are intact.",
-            ru="Градиент вычислен в исходных типах данных по числам, округлённым до float16; индексы и маски целы.",
+            ru="Градиент вычислен в исходных dtype по сохранённым числам, округлённым до float16; индексы и маски не "
+            "искажены.",
             after=("result", "bytes"),
         ),
         aspect(
@@ -522,14 +525,15 @@ def forward_is_scaled() -> dict[str, object]:
         Text(
             "`pack` may return a tuple: the half tensor and the dtype. `t.half()` of a float16 tensor is that tensor "
             "itself; what is kept as it is has to be detached.",
-            "`pack` может вернуть кортеж: тензор float16 и тип данных. `t.half()` для тензора float16 возвращает его же; "
-            "то, что хранится как есть, нужно отсоединить.",
+            "`pack` может вернуть кортеж: тензор float16 и исходный dtype. `t.half()` для тензора float16 возвращает "
+            "его же; то, что хранится как есть, нужно отсоединить.",
         ),
         Text(
             "`def pack(t): ... return t.detach().half(), t.dtype` for two dtypes, `t.detach(), t.dtype` for the rest; "
             "`def unpack(packed): half, dtype = packed ...`; then `with saved_tensors_hooks(pack, unpack): return f(x)`.",
-            "`def pack(t): ... return t.detach().half(), t.dtype` для двух типов, `t.detach(), t.dtype` для остальных; "
-            "`def unpack(packed): half, dtype = packed ...`; затем `with saved_tensors_hooks(pack, unpack): return f(x)`.",
+            "`def pack(t): ... return t.detach().half(), t.dtype` для двух dtype, `t.detach(), t.dtype` для остальных; "
+            "`def unpack(packed): half, dtype = packed ...`; затем `with saved_tensors_hooks(pack, unpack): return "
+            "f(x)`.",
         ),
     ],
 )
@@ -617,7 +621,8 @@ def defines_the_hooks_only(f: Function, x: Tensor) -> Tensor:
 
 @save_in_half.mistake(
     en="It looks as if the result is returned without its graph: `f` ran under `no_grad()`, or the result was detached.",
-    ru="Похоже, что результат возвращён без графа: `f` выполнена внутри `no_grad()`, или результат отсоединён.",
+    ru="Похоже, что результат возвращён без графа: либо `f` выполнена внутри `no_grad()`, либо результат отсоединён от "
+    "графа.",
 )
 def returns_no_graph(f: Function, x: Tensor) -> Tensor:
     return f(x).detach()
@@ -635,8 +640,8 @@ def forgets_to_return(f: Function, x: Tensor) -> None:
 @save_in_half.mistake(
     en="It looks as if `f` is called twice, under the hooks and without them, or once for nothing. One call under the "
     "hooks is enough: its result is the one to return.",
-    ru="Похоже, что `f` вызывается дважды: с хуками и без них или один раз впустую. Достаточно одного вызова с хуками: "
-    "его результат и нужно вернуть.",
+    ru="Похоже, что `f` вызывается дважды: с хуками и без них либо лишний раз впустую. Достаточно одного вызова с "
+    "хуками: его результат и нужно вернуть.",
 )
 def calls_twice(f: Function, x: Tensor) -> Tensor:
     f(x)
@@ -656,8 +661,8 @@ def leaves_the_hooks_on(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if `x` itself was made half before `f` ran. Then the result, too, is a half; only what is saved "
     "should be.",
-    ru="Похоже, что в float16 переведён сам `x` ещё до `f`. Тогда и результат получается в половинной точности, а "
-    "уменьшить нужно только сохранённое.",
+    ru="Похоже, что сам `x` переведён в float16 ещё до вызова `f`. Тогда и результат получается в половинной точности, "
+    "а уменьшать нужно только то, что сохраняется.",
 )
 def computes_in_half(f: Function, x: Tensor) -> Tensor:
     return f(x.half()).to(x.dtype)
@@ -666,8 +671,8 @@ def computes_in_half(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if `unpack` gives the half tensor back. Nobody complains: backward computes with it, and its "
     "result is rounded to float16 once more.",
-    ru="Похоже, что `unpack` возвращает тензор float16. Никто не возразит: обратный проход считает с ним, и результат "
-    "ещё раз округляется до float16.",
+    ru="Похоже, что `unpack` возвращает тензор float16. Ошибки при этом не будет: обратный проход считает с таким "
+    "тензором, и результат ещё раз округляется до float16.",
 )
 def unpacks_halves(f: Function, x: Tensor) -> Tensor:
     return _hooked(_half, lambda packed: packed)(f, x)
@@ -699,8 +704,8 @@ def halves_indices(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if everything comes back as a half, indices as well: `pack` has to note the dtype, and to leave "
     "whole numbers and booleans alone.",
-    ru="Похоже, что всё возвращается в float16, в том числе индексы: `pack` должен запоминать тип данных и не трогать "
-    "целые числа и логические значения.",
+    ru="Похоже, что всё возвращается в float16, в том числе индексы: `pack` должен запоминать dtype и не трогать целые "
+    "числа и логические значения.",
 )
 def halves_everything(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach().half(), lambda packed: packed)(f, x)
@@ -716,7 +721,7 @@ def everything_to_float32(f: Function, x: Tensor) -> Tensor:
 
 @save_in_half.mistake(
     en="It looks as if `pack` and `unpack` are the wrong way round: the first of the pair packs.",
-    ru="Похоже, что `pack` и `unpack` переставлены: первым в паре идёт тот, что упаковывает.",
+    ru="Похоже, что `pack` и `unpack` перепутаны местами: первой в паре идёт упаковка.",
 )
 def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
@@ -725,8 +730,8 @@ def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if tensors that are not made smaller are copied. Kept as they are, they cost nothing: `detach()` "
     "makes no copy.",
-    ru="Похоже, что тензоры, которые не уменьшаются, копируются. Если хранить их как есть, они ничего не стоят: "
-    "`detach()` копии не делает.",
+    ru="Похоже, что копируются и те тензоры, которые нужно хранить как есть. Без копии они ничего не стоят: `detach()` "
+    "её не делает.",
 )
 def copies_the_rest(f: Function, x: Tensor) -> Tensor:
     return _hooked(
@@ -769,8 +774,8 @@ def packs_float32_only(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if `pack` rounds and goes back to the wide dtype at once. The numbers are rounded, but nothing is "
     "saved: going back is for `unpack`.",
-    ru="Похоже, что `pack` округляет и тут же возвращает широкий тип данных. Числа округлены, но памяти занято не "
-    "меньше: обратно переводит `unpack`.",
+    ru="Похоже, что `pack` округляет и тут же возвращает прежний dtype. Числа округлены, но памяти занято не меньше: "
+    "обратно переводить должен `unpack`.",
 )
 def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: _half(t).to(t.dtype), lambda packed: packed)(f, x)
@@ -779,7 +784,8 @@ def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if what `pack` returns holds the wide tensor beside the half one: then more is kept than without "
     "hooks.",
-    ru="Похоже, что результат `pack` держит рядом с тензором float16 и исходный: тогда хранится больше, чем без хуков.",
+    ru="Похоже, что результат `pack` вместе с тензором float16 держит и исходный тензор: тогда хранится больше, чем "
+    "без хуков.",
 )
 def keeps_both(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: (_half(t), t.detach()), lambda packed: packed[0].to(packed[1].dtype))(f, x)
@@ -788,8 +794,8 @@ def keeps_both(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if `x` is kept as it is, since it is in memory anyway. It is a saved tensor like the others: the "
     "graph is to keep it as float16, too.",
-    ru="Похоже, что `x` хранится как есть: он и так в памяти. Это такой же сохранённый тензор, как другие: граф и его "
-    "должен хранить как float16.",
+    ru="Похоже, что `x` хранится как есть: он ведь и так в памяти. Но это такой же сохранённый тензор, как другие: "
+    "граф и его должен хранить как float16.",
 )
 def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
     return _hooked(
@@ -801,8 +807,8 @@ def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="It looks as if a tensor that is not made smaller is kept itself. When it is the operation's own result, it "
     "holds its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor, too.",
-    ru="Похоже, что тензор, который не уменьшается, хранится сам. Если это результат той же операции, он держит граф, "
-    "а граф — его, и память не освобождается. `t.half()` для float16 — тоже сам этот тензор.",
+    ru="Похоже, что тензор, который не уменьшается, хранится неотсоединённым. Если это результат той же операции, он "
+    "держит граф, а граф — его, и память не освобождается. `t.half()` для тензора float16 — тоже он сам.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
@@ -847,32 +853,33 @@ def _tensor_or_file(packed: Any) -> Any:
             "gradient",
             1,
             en="The gradient is the one without hooks, for tensors of any size, also in a second backward pass.",
-            ru="Градиент такой же, как без хуков, для тензоров любого размера, в том числе при втором обратном проходе.",
+            ru="Градиент такой же, как без хуков, для тензоров любого размера, в том числе при втором обратном "
+            "проходе.",
         ),
         aspect(
             "files",
             1,
             en="Each saved tensor of `threshold` entries or more is written to one file and not kept in memory; no "
             "smaller tensor is written.",
-            ru="Каждый сохранённый тензор из `threshold` и более элементов записан в один файл и в памяти не остался; "
-            "меньшие не записаны.",
+            ru="Каждый сохранённый тензор, в котором не меньше `threshold` элементов, записан в один файл и в памяти "
+            "не остался; меньшие в файлы не записаны.",
         ),
         aspect(
             "left",
             2,
             en="When the result is dropped without a backward pass, nothing stays in memory, and no file is left.",
-            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся, файлов тоже не остаётся.",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся и файлов тоже не остаётся.",
         ),
     ],
     hints=[
         Text(
             "Two lines are wrong. One is met only by big tensors, the other only when nobody calls `backward()`.",
-            "Неверны две строки. До одной доходят только большие тензоры, другая видна, только если `backward()` никто "
-            "не вызвал.",
+            "Неверны две строки. До одной доходят только большие тензоры, другая даёт о себе знать, только если никто "
+            "не вызвал `backward()`.",
         ),
         Text(
             "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold by its `grad_fn`?",
-            "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что ссылается этот тензор "
+            "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что сам тензор ссылается "
             "через `grad_fn`?",
         ),
         Text(
@@ -954,8 +961,8 @@ def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if `torch.save` still gets a name that nobody defined. Only tensors of `threshold` entries reach "
     "that line.",
-    ru="Похоже, что `torch.save` по-прежнему получает имя, которого нет. До этой строки доходят только тензоры из "
-    "`threshold` и более элементов.",
+    ru="Похоже, что `torch.save` по-прежнему получает имя, которое нигде не определено. До этой строки доходят только "
+    "тензоры, в которых не меньше `threshold` элементов.",
 )
 def mends_the_leak(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, _undefined)(f, x, threshold)
@@ -990,8 +997,8 @@ def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if only the file's name is kept. The object goes as soon as `pack_hook` returns, and its file with "
     "it.",
-    ru="Похоже, что хранится только имя файла. Сам объект исчезает, как только `pack_hook` вернёт значение, а с ним и "
-    "файл.",
+    ru="Похоже, что хранится только имя файла. Сам объект исчезает, как только `pack_hook` завершится, а вместе с "
+    "объектом и файл.",
 )
 def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -1013,7 +1020,7 @@ def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if nothing with a graph comes back: `return` is missing, or `f` ran under `no_grad()`.",
-    ru="Похоже, что возвращается не то или результат без графа: пропущен `return`, или `f` выполнена внутри "
+    ru="Похоже, что не возвращается ничего, у чего есть граф: либо забыт `return`, либо `f` выполнена внутри "
     "`no_grad()`.",
 )
 def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
@@ -1024,8 +1031,8 @@ def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if `requires_grad_(False)` was tried on the tensor itself. Only a leaf lets its flag be changed; "
     "`detach()` gives another tensor of the same memory.",
-    ru="Похоже, что у самого тензора вызван `requires_grad_(False)`. Флаг можно менять только у листа; `detach()` даёт "
-    "другой тензор с той же памятью.",
+    ru="Похоже, что у самого тензора вызван `requires_grad_(False)`. Флаг можно выключить только у листа; `detach()` "
+    "даёт другой тензор с той же памятью.",
 )
 def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(lambda t: t.requires_grad_(False))(f, x, threshold)
@@ -1033,7 +1040,8 @@ def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if every tensor goes to a file. Those with fewer than `threshold` entries stay in memory.",
-    ru="Похоже, что в файл уходит любой тензор. Те, в которых меньше `threshold` элементов, остаются в памяти.",
+    ru="Похоже, что в файл уходит любой тензор. Те, в которых меньше `threshold` элементов, должны оставаться в "
+    "памяти.",
 )
 def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
@@ -1041,7 +1049,8 @@ def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if no tensor goes to a file any more. Those with `threshold` entries or more do.",
-    ru="Похоже, что в файлы ничего не записывается. Тензоры из `threshold` и более элементов должны туда уходить.",
+    ru="Похоже, что в файлы ничего не записывается. Туда должны уходить тензоры, в которых не меньше `threshold` "
+    "элементов.",
 )
 def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
@@ -1049,7 +1058,7 @@ def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if a tensor of exactly `threshold` entries stays in memory. Only smaller ones do.",
-    ru="Похоже, что тензор ровно из `threshold` элементов остаётся в памяти. Остаются только меньшие.",
+    ru="Похоже, что тензор ровно из `threshold` элементов остаётся в памяти. Оставаться должны только меньшие.",
 )
 def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=int.__le__)(f, x, threshold)
@@ -1057,7 +1066,7 @@ def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if a big tensor is written and kept as well: then the file saves no memory.",
-    ru="Похоже, что большой тензор записывается в файл и при этом остаётся в памяти: тогда файл ничего не экономит.",
+    ru="Похоже, что большой тензор записывается в файл и при этом остаётся в памяти: тогда файл не экономит памяти.",
 )
 def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -1069,7 +1078,7 @@ def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if the files are written under a name of their own and nobody deletes them. The object with "
     "`__del__` has to be kept instead of the name.",
-    ru="Похоже, что файлы записаны под отдельным именем и их никто не удаляет. Вместо имени нужно хранить объект, у "
+    ru="Похоже, что файлы записаны под собственными именами и никто их не удаляет. Хранить нужно не имя, а объект, у "
     "которого есть `__del__`.",
 )
 def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
@@ -1087,8 +1096,8 @@ def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if a file is deleted or emptied when it is read. A second backward pass reads it again; the object "
     "deletes its file by itself.",
-    ru="Похоже, что файл удаляется или очищается при чтении. Второй обратный проход читает его снова, а удалит свой "
-    "файл сам объект.",
+    ru="Похоже, что файл удаляется или очищается при чтении. Но второй обратный проход прочтёт этот файл снова, а "
+    "удалит его сам объект, когда исчезнет.",
 )
 def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
@@ -1103,7 +1112,7 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 @fix_threshold.mistake(
     en="It looks as if the comparison was turned round: the small tensors are written and the big ones stay.",
-    ru="Похоже, что сравнение перевёрнуто: записываются маленькие тензоры, а большие остаются.",
+    ru="Похоже, что сравнение перевёрнуто: в файлы уходят малые тензоры, а большие остаются в памяти.",
 )
 def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
@@ -1112,8 +1121,8 @@ def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
 @fix_threshold.mistake(
     en="It looks as if the length was compared, `len(t)` or one dimension of the shape. That is not the number of "
     "entries: 3 rows of 15 are 45.",
-    ru="Похоже, что с порогом сравнивается `len(t)` или одно из измерений. Это длина по измерению, а не число "
-    "элементов: в 3 строках по 15 их 45.",
+    ru="Похоже, что с порогом сравнивается `len(t)` или размер по одному измерению. Это не число элементов: в 3 "
+    "строках по 15 их 45.",
 )
 def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _threshold(Tensor.detach, size=len)(f, x, threshold)
@@ -1161,22 +1170,22 @@ def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
             1,
             en="The files hold the entries of the saved tensors, 4096 bytes more for each of them at most, and no "
             "parameter (bytes in `folder`).",
-            ru="В файлах лежат элементы сохранённых тензоров, самое большее по 4096 лишних байт на каждый, и ни одного "
-            "параметра (байты в `folder`).",
+            ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
+            "(байты в `folder`).",
         ),
         aspect(
             "memory",
             1,
             en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
             "spare).",
-            ru="Пока граф жив, в памяти лежит результат и ни одного тензора из файлов (байты, с запасом 1024).",
+            ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
         ),
         aspect(
             "files_left",
             1,
             en="No file is left after a backward pass that frees the graph, and none when the result is dropped (number "
             "of files).",
-            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни в случае, когда результат "
+            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
             "отброшен (сколько файлов).",
         ),
     ],
@@ -1188,8 +1197,9 @@ def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
         Text(
             "Return an object whose `__del__` removes its file. Save `t.detach().clone()`: a slice would take its whole "
             "storage along. A layer saves a view of its weight, so compare `untyped_storage().data_ptr()`.",
-            "Верните объект, который в `__del__` удаляет свой файл. Сохраняйте `t.detach().clone()`: срез записал бы всё "
-            "хранилище. Слой сохраняет представление веса, поэтому сравнивайте `untyped_storage().data_ptr()`.",
+            "Верните объект, который в `__del__` удаляет свой файл. Сохраняйте `t.detach().clone()`: вместе со срезом "
+            "в файл попало бы всё хранилище. Слой сохраняет представление веса, поэтому сравнивайте "
+            "`untyped_storage().data_ptr()`.",
         ),
         Text(
             "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: a weight → `t.detach()`, else a "
@@ -1414,8 +1424,8 @@ def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], fol
 @save_on_disk.mistake(
     en="It looks as if the weight is written as well. A layer saves a view of it, which is another object: compare "
     "memory, not objects.",
-    ru="Похоже, что записывается и вес. Слой сохраняет его представление, то есть другой объект: сравнивайте память, а "
-    "не объекты.",
+    ru="Похоже, что в файл записывается и вес. Слой сохраняет его представление, то есть другой объект: сравнивайте "
+    "память, а не объекты.",
 )
 def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _on_disk([], lambda t: _write(_entries(t), folder)):
@@ -1441,8 +1451,8 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
 @save_on_disk.mistake(
     en="It looks as if `x` is kept in memory with the parameters. It is a saved tensor like the others and belongs in a "
     "file.",
-    ru="Похоже, что `x` остаётся в памяти вместе с параметрами. Это такой же сохранённый тензор, как другие, и его место "
-    "в файле.",
+    ru="Похоже, что `x` остаётся в памяти вместе с параметрами. Это такой же сохранённый тензор, как другие, и его "
+    "место в файле.",
 )
 def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _on_disk([*parameters, x], lambda t: _write(_entries(t), folder)):
@@ -1451,7 +1461,7 @@ def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 
 @save_on_disk.mistake(
     en="It looks as if both are wrong: a slice is saved with its whole storage, and the weight is written as well.",
-    ru="Похоже, что неверно и то и другое: срез сохраняется вместе со всем хранилищем, и вес тоже записывается.",
+    ru="Похоже, что ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
 )
 def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     with _on_disk([], lambda t: _write(t.detach(), folder)):
@@ -1588,7 +1598,7 @@ _SHALLOW, _DEEP = 7, 99
 
 
 @exercise(
-    title=Text("A budget for the peak", "Бюджет на пик"),
+    title=Text("A budget for the peak", "Предел для пика"),
     kind="design",
     core=True,
     difficulty=3,
@@ -1618,21 +1628,21 @@ _SHALLOW, _DEEP = 7, 99
             2,
             en="The peak is at most 8.8 times the size of `x` with 7 layers, 23.4 times with 99 layers (bytes; `x` has "
             "1600).",
-            ru="Пик не больше 8,8 размера `x` при 7 слоях и 23,4 размера при 99 слоях (байты; в `x` их 1600).",
+            ru="Пик не больше 8.8 размера `x` при 7 слоях и 23.4 размера при 99 слоях (байты; в `x` их 1600).",
         ),
     ],
     hints=[
         Text(
             "With $k$ segments of $s$ layers: how many tensors wait at the borders, how many are alive while one segment "
             "is recomputed?",
-            "Если сегментов $k$ по $s$ слоёв: сколько тензоров ждёт на границах и сколько живы, пока один сегмент "
-            "вычисляется повторно?",
+            "Пусть сегментов $k$, по $s$ слоёв в каждом. Сколько тензоров ждут на границах и сколько живы, пока один "
+            "сегмент вычисляется повторно?",
         ),
         Text(
             "About $k + s$, and $k \\cdot s$ is the number of layers: the sum is smallest when both are its square root. "
             "The last segment may be shorter.",
-            "Примерно $k + s$, а $k \\cdot s$ — число слоёв: сумма наименьшая, когда оба равны корню из него. Последний "
-            "сегмент может быть короче.",
+            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
+            "из этого числа. Последний сегмент может быть короче.",
         ),
         Text(
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
@@ -1675,7 +1685,7 @@ def _in_segments(layers: Layers, x: Tensor, size: int) -> Tensor:
 
 @checkpointed.mistake(
     en="It looks as if nothing is recomputed: every layer keeps what it saves until backward.",
-    ru="Похоже, что ничего не вычисляется повторно: каждый слой хранит своё до обратного прохода.",
+    ru="Похоже, что ничего не вычисляется повторно: каждый слой до самого обратного прохода хранит всё, что сохранил.",
 )
 def recomputes_nothing(layers: Layers, x: Tensor) -> Tensor:
     return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
@@ -1684,8 +1694,8 @@ def recomputes_nothing(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if every layer has a checkpoint of its own. Then the input of every layer is kept, which is as much "
     "as before.",
-    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится вход каждого слоя, то есть столько же, сколько "
-    "и раньше.",
+    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится вход каждого слоя, то есть столько же, "
+    "сколько и раньше.",
 )
 def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, 1)
@@ -1694,8 +1704,8 @@ def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if one checkpoint holds all layers. Nothing is kept after the forward pass, but the recomputation "
     "builds the whole graph: the peak only moves into backward.",
-    ru="Похоже, что все слои под одной контрольной точкой. После прямого прохода не хранится ничего, но повторное "
-    "вычисление строит весь граф: пик только переезжает в обратный проход.",
+    ru="Похоже, что контрольная точка одна на все слои. После прямого прохода не хранится ничего, но повторное "
+    "вычисление строит весь граф: пик лишь переносится в обратный проход.",
 )
 def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, len(layers))
@@ -1704,8 +1714,8 @@ def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if there are always two segments. Half of the layers are then alive at once; their number has to "
     "grow with the depth.",
-    ru="Похоже, что сегментов всегда два. Тогда одновременно жива половина слоёв; число сегментов должно расти с "
-    "глубиной.",
+    ru="Похоже, что сегментов всегда два. Тогда одновременно живы результаты половины слоёв; число сегментов должно "
+    "расти с глубиной.",
 )
 def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, -(-len(layers) // 2))
@@ -1740,8 +1750,8 @@ def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if there are about 10 segments at any depth, as with `len(layers) // 10` layers in each. Their number "
     "has to grow as the root: 7 layers want 2 or 3.",
-    ru="Похоже, что при любой глубине сегментов около 10, например по `len(layers) // 10` слоёв. Их число должно расти "
-    "как корень: 7 слоям нужно 2 или 3.",
+    ru="Похоже, что при любой глубине сегментов около 10: например, в каждом `len(layers) // 10` слоёв. Число "
+    "сегментов должно расти как корень из числа слоёв: для 7 слоёв нужно 2 или 3.",
 )
 def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, max(1, len(layers) // 10))
@@ -1750,8 +1760,8 @@ def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if a segment has about 10 layers at any depth, as in `len(layers) // 10` segments. The length has to "
     "grow as the root: 7 layers want 2 or 3 in each.",
-    ru="Похоже, что при любой глубине в сегменте около 10 слоёв, например в `len(layers) // 10` сегментах. Длина должна "
-    "расти как корень: при 7 слоях их нужно по 2 или 3.",
+    ru="Похоже, что при любой глубине в сегменте около 10 слоёв: например, сегментов `len(layers) // 10`. Длина "
+    "сегмента должна расти как корень из числа слоёв: при 7 слоях это 2 или 3.",
 )
 def a_tenth_of_segments(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, -(-len(layers) // max(1, len(layers) // 10)))
@@ -1779,8 +1789,8 @@ def drops_the_last_layers(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if the recomputation runs the wrong layers. A function that was made in a loop reads the loop's "
     "variable when it is called again, in backward: by then it holds the last segment.",
-    ru="Похоже, что повторно вычисляются не те слои. Функция, созданная в цикле, читает переменную цикла, когда её "
-    "вызовут снова, в обратном проходе: к этому времени там последний сегмент.",
+    ru="Похоже, что повторно вычисляются не те слои. Функция, созданная в цикле, читает переменную цикла в тот момент, "
+    "когда её вызывают. При повторном вызове, в обратном проходе, там уже последний сегмент.",
 )
 def binds_late(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
@@ -1800,7 +1810,7 @@ def binds_late(layers: Layers, x: Tensor) -> Tensor:
     en="It looks as if `use_reentrant=True` was taken. When the input of a segment does not require grad, this variant "
     "records nothing, and its weights get no gradient.",
     ru="Похоже, что взят `use_reentrant=True`. Если вход сегмента не требует градиента, этот вариант ничего не "
-    "записывает, и веса сегмента не получают градиента.",
+    "записывает в граф, и веса сегмента не получают градиента.",
 )
 def is_reentrant(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)  # type: ignore[no-any-return]
@@ -1848,8 +1858,8 @@ def runs_without_a_graph(layers: Layers, x: Tensor) -> Tensor:
 @checkpointed.mistake(
     en="It looks as if checkpoints stand inside checkpoints. It saves more memory, but the inner layers are computed "
     "three times and more.",
-    ru="Похоже, что контрольные точки вложены друг в друга. Памяти нужно меньше, но внутренние слои вычисляются трижды и "
-    "больше.",
+    ru="Похоже, что контрольные точки вложены друг в друга. Памяти нужно меньше, но внутренние слои вычисляются по три "
+    "раза и больше.",
 )
 def nests(layers: Layers, x: Tensor) -> Tensor:
     def run(part: Layers, h: Tensor) -> Tensor:
@@ -1896,14 +1906,14 @@ def gives_nothing_back(layers: Layers, x: Tensor) -> None:
         Text(
             "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
             "storage once.",
-            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. Словарь с адресом в качестве ключа и размером в "
-            "качестве значения учтёт каждое хранилище один раз.",
+            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
+            "каждое хранилище окажется один раз.",
         ),
         Text(
             "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return t.detach()`. "
             "Leave the parameters' pointers out at the end, and hold the result of `f(x)` until then.",
-            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return t.detach()`. "
-            "В конце исключите адреса параметров, а до тех пор держите результат `f(x)`.",
+            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return "
+            "t.detach()`. В конце исключите адреса параметров, а до тех пор держите результат `f(x)`.",
         ),
     ],
 )
@@ -1976,7 +1986,8 @@ def counts_every_save(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> i
 @count_saved.mistake(
     en="It looks as if the entries of each save were counted. A slice keeps its whole storage, and `x * x` saves one "
     "storage twice.",
-    ru="Похоже, что посчитаны элементы каждого сохранения. Срез держит всё хранилище, а `x * x` дважды сохраняет одно.",
+    ru="Похоже, что посчитаны элементы каждого сохранённого тензора. Срез держит всё хранилище, а `x * x` дважды "
+    "сохраняет одно и то же.",
 )
 def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counter(lambda t: (object(), nbytes(t)))(f, x, parameters)
@@ -2003,7 +2014,7 @@ def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> i
 @count_saved.mistake(
     en="It looks as if the addresses of first entries tell the saves apart: two slices of one tensor begin at two of "
     "them, and are one storage. Take the address of the storage.",
-    ru="Похоже, что сохранения различаются по адресу первого элемента: два среза одного тензора начинаются в разных "
+    ru="Похоже, что сохранённое различается по адресу первого элемента. Два среза одного тензора начинаются в разных "
     "местах, а хранилище у них одно. Берите адрес хранилища.",
 )
 def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
@@ -2046,8 +2057,8 @@ def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
 
 @count_saved.mistake(
     en="It looks as if four bytes were assumed for every entry. A float64 takes eight, a boolean one.",
-    ru="Похоже, вы считаете, что любой элемент занимает четыре байта. На самом деле float64 занимает восемь, логическое "
-    "значение — один.",
+    ru="Похоже, вы считаете, что любой элемент занимает четыре байта. На самом деле float64 занимает восемь, "
+    "логическое значение — один.",
 )
 def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counter(lambda t: (_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(f, x, parameters)
@@ -2055,7 +2066,7 @@ def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int
 
 @count_saved.mistake(
     en="It looks as if nothing was returned: the number was printed, or `return` is missing.",
-    ru="Похоже, что функция ничего не возвращает: число напечатано или пропущен `return`.",
+    ru="Похоже, что функция ничего не возвращает: число напечатано или забыт `return`.",
 )
 def returns_no_number(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> None:
     return None
@@ -2064,7 +2075,7 @@ def returns_no_number(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> N
 @count_saved.mistake(
     en="It looks as if the bytes of all parameters were subtracted. A bias is not saved at all, so there is nothing to "
     "take away for it.",
-    ru="Похоже, что вычтены байты всех параметров. Сдвиг вообще не сохраняется, и вычитать за него нечего.",
+    ru="Похоже, что вычтены байты всех параметров. Смещение вообще не сохраняется, и вычитать за него нечего.",
 )
 def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     everything = _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
@@ -2098,13 +2109,14 @@ def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
             "after_edit",
             2,
             en="When a saved tensor is changed in place after the forward pass, `backward()` raises a RuntimeError.",
-            ru="Если после прямого прохода сохранённый тензор изменён на месте, `backward()` вызывает RuntimeError.",
+            ru="Если после прямого прохода сохранённый тензор изменён на месте, `backward()` завершается ошибкой "
+            "RuntimeError.",
         ),
         aspect(
             "memory",
             1,
             en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
-            ru="Копии не хранятся (байты в памяти после прямого прохода, допускается только результат `f`).",
+            ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
         ),
         aspect(
             "left",
@@ -2121,14 +2133,14 @@ def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
         Text(
             "Every tensor has a version, `t._version`, which grows with each change in place. `detach()` shares it, "
             "`.data` does not.",
-            "У каждого тензора есть версия `t._version`, она растёт при каждом изменении на месте. У `detach()` она "
-            "общая с исходным тензором, у `.data` — нет.",
+            "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
+            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
         Text(
             "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
             "tensor's version then, and raises a `RuntimeError` when they differ.",
             "`pack` возвращает пару: отсоединённый тензор и его версию на момент сохранения. `unpack` сравнивает это "
-            "число с версией тензора в момент обращения и вызывает `RuntimeError`, если они различаются.",
+            "число с версией тензора в момент обращения и, если они различаются, вызывает ошибку `RuntimeError`.",
         ),
     ],
 )
@@ -2185,8 +2197,8 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
     en="It looks as if the change is still not noticed: backward computes with the new numbers. Hooks switch autograd's "
     "own check off, so `unpack` has to do it, by the version: a sum of the numbers does not show every change.",
     ru="Похоже, что изменение по-прежнему не замечено: обратный проход считает с новыми числами. Хуки отключают "
-    "собственную проверку autograd, поэтому проверять должен `unpack`, причём версию: сумма чисел "
-    "меняется не всегда.",
+    "собственную проверку autograd, поэтому проверять должен `unpack`, причём версию: сумма чисел меняется не при "
+    "всяком изменении.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach(), lambda t: t)(f, x)
@@ -2195,8 +2207,8 @@ def does_not_look(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="It looks as if the tensor itself is kept beside its version. When it is the operation's own result, it holds "
     "the graph that holds it, and nothing is freed.",
-    ru="Похоже, что рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, который "
-    "держит его, и память не освобождается.",
+    ru="Похоже, что рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — "
+    "его, и память не освобождается.",
 )
 def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -2234,8 +2246,8 @@ def watches_x_alone(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="It looks as if a copy is saved. The gradient is then right whatever is changed, but each saved tensor takes "
     "memory twice, and nobody learns of the change.",
-    ru="Похоже, что сохраняется копия. Градиент тогда верен при любых изменениях, но каждый сохранённый тензор занимает "
-    "память дважды, и об изменении никто не узнает.",
+    ru="Похоже, что сохраняется копия. Градиент тогда верен при любых изменениях, но каждый сохранённый тензор "
+    "занимает память дважды, и об изменении никто не узнает.",
 )
 def saves_a_copy(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach().clone(), lambda t: t)(f, x)
@@ -2244,8 +2256,8 @@ def saves_a_copy(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="It looks as if the numbers are compared with a copy. That notices the change, at the price of a second tensor; "
     "the version counter is one number.",
-    ru="Похоже, что числа сравниваются с копией. Изменение так заметно, но ценой второго тензора; счётчик версий — одно "
-    "число.",
+    ru="Похоже, что числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик "
+    "версий — это одно число.",
 )
 def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -2257,7 +2269,7 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="It looks as if the change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without "
     "hooks.",
-    ru="Похоже, что изменение замечено, но вызвана ошибка ValueError. Нужна RuntimeError, как без хуков.",
+    ru="Похоже, что изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
 )
 def raises_value_error(f: Function, x: Tensor) -> Tensor:
     return _watched(f, x, ValueError)
@@ -2266,7 +2278,7 @@ def raises_value_error(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="It looks as if the change is noticed by an `assert`, which raises an AssertionError. It has to be a "
     "RuntimeError, as without hooks.",
-    ru="Похоже, что изменение замечает `assert`, а он вызывает AssertionError. Нужна RuntimeError, как без хуков.",
+    ru="Похоже, что изменение замечает `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
 )
 def asserts(f: Function, x: Tensor) -> Tensor:
     return _watched(f, x, AssertionError)
@@ -2286,7 +2298,7 @@ def _watched(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
 
 @notice_edits.mistake(
     en="It looks as if every `unpack` raises. An unchanged tensor has to be given back.",
-    ru="Похоже, что ошибка возникает при любом `unpack`. Неизменённый тензор нужно вернуть.",
+    ru="Похоже, что ошибка возникает при любом `unpack`. Если тензор не изменён, его нужно вернуть.",
 )
 def always_raises(f: Function, x: Tensor) -> Tensor:
     return _hooked(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
@@ -2324,20 +2336,20 @@ def watches_data(f: Function, x: Tensor) -> Tensor:
             "kept",
             1,
             en="After the forward pass of 16 or 12 layers only the result is in memory (bytes).",
-            ru="После прямого прохода через 16 или 12 слоёв в памяти лежит только результат (байты).",
+            ru="После прямого прохода по 16 или 12 слоям в памяти лежит только результат (байты).",
         ),
         aspect(
             "forward",
             0,
             en="The forward pass alone needs little: at most 4 times the size of `x` at any moment (bytes).",
-            ru="Одному прямому проходу памяти нужно мало: в любой момент не больше 4 размеров `x` (байты).",
+            ru="Прямому проходу без обратного памяти нужно мало: в любой момент не больше 4 размеров `x` (байты).",
             after=("gradients", "kept"),
         ),
         aspect(
             "peak",
             1,
             en="The peak of forward and backward is not below 16 times the size of `x` (12 times with 12 layers).",
-            ru="Пик за прямой и обратный проходы вместе не ниже 16 размеров `x` (12 размеров при 12 слоях).",
+            ru="Пик за оба прохода, прямой и обратный, не ниже 16 размеров `x` (12 размеров при 12 слоях).",
             after=("gradients", "kept", "forward"),
         ),
     ],
@@ -2389,7 +2401,8 @@ def hides_nothing(layers: Layers, x: Tensor) -> Tensor:
 @hide_saved.mistake(
     en="It looks as if every layer has a checkpoint of its own. Its input is then kept, and that is the result of the "
     "layer before.",
-    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится его вход, то есть результат предыдущего слоя.",
+    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится его вход, то есть результат предыдущего "
+    "слоя.",
 )
 def hides_each_layer(layers: Layers, x: Tensor) -> Tensor:
     return _in_segments(layers, x, 1)
@@ -2412,8 +2425,8 @@ def hides_in_two_segments(layers: Layers, x: Tensor) -> Tensor:
 @hide_saved.mistake(
     en="It looks as if the peak is made by tensors of your own in the forward pass. It has to come of the layers, when "
     "backward recomputes all of them at once.",
-    ru="Похоже, что пик создают лишние тензоры в прямом проходе. Он должен получаться из самих слоёв, когда обратный "
-    "проход вычисляет их повторно все сразу.",
+    ru="Похоже, что пик создают лишние тензоры в прямом проходе. Его должны создавать сами слои, когда в обратном "
+    "проходе они повторно вычисляются все сразу.",
 )
 def makes_junk(layers: Layers, x: Tensor) -> Tensor:
     junk = [x.detach().clone() for _ in layers]
@@ -2433,7 +2446,8 @@ def hides_the_graph(layers: Layers, x: Tensor) -> Tensor:
 
 @hide_saved.mistake(
     en="It looks as if `use_reentrant=True` was taken. When `x` does not require grad, this variant records nothing.",
-    ru="Похоже, что взят `use_reentrant=True`. Если `x` не требует градиента, этот вариант ничего не записывает.",
+    ru="Похоже, что взят `use_reentrant=True`. Если `x` не требует градиента, этот вариант ничего не записывает в "
+    "граф.",
 )
 def hides_by_the_old_variant(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)  # type: ignore[no-any-return]

@@ -7,7 +7,6 @@ A run that is killed between any two of these steps leaves nothing that the next
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import fcntl
 import hashlib
@@ -29,6 +28,7 @@ from nbgrader.utils import is_grade, is_solution, is_task
 from ..authoring.source import Broken
 from . import hidden
 from .engine import Engine
+from .files import encoded_files
 from .gradebook import Book, BookClosed, NotebookScores, ReleasedNotebook
 from .outputs import LimitOutput
 from .sanitize import Unreadable, read, sanitize
@@ -38,7 +38,6 @@ from .solved import try_solution
 from .submission import Salts, run
 
 RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
-_LARGEST_FILES = 24 << 20  # bytes of an assignment's own files
 
 
 @dataclass
@@ -94,7 +93,7 @@ class _Batch:
                 f"the gradebook has no assignment {assignment}: run `nbgrader generate_assignment {assignment}` first"
             ) from missing
         self._answers = {name: hidden.answers(course.root, name) for name in self._released}
-        self._files = _encoded(course.source(assignment))
+        self._files = encoded_files(course.source(assignment))
         for name, answers in self._answers.items():
             if answers:
                 try_solution(engine, answers, self._released[name].cells, self._files)
@@ -285,17 +284,3 @@ def _timestamp(folder: Path) -> str | None:
 def _digest(raw: dict[str, dict[str, Any]], timestamp: str | None) -> str:
     text = json.dumps([raw, timestamp], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _encoded(folder: Path) -> dict[str, str]:
-    """An assignment's own files beside its notebooks, as a child gets them."""
-    found: dict[str, str] = {}
-    total = 0
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if path.is_file() and path.suffix != ".ipynb" and "__pycache__" not in path.parts:
-            data = path.read_bytes()
-            total += len(data)
-            if total > _LARGEST_FILES:
-                raise Broken(f"the files in {folder} are larger than {_LARGEST_FILES >> 20} MB together")
-            found[path.relative_to(folder).as_posix()] = base64.b64encode(data).decode()
-    return found

@@ -18,7 +18,7 @@ from .settings import CourseSettings, course_settings
 
 
 def grade_course(
-    root: Path, assignment: str | None, *, jobs: int | None, isolated: bool, force: bool, as_json: bool
+    root: Path, assignment: str | None, *, jobs: int | None, isolation: str | None, force: bool, as_json: bool
 ) -> int:
     """Grade one assignment, or all that were handed in. Returns the exit status: 1 when a submission failed.
 
@@ -31,8 +31,9 @@ def grade_course(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
+    settings = course.isolation
     try:
-        with Engine(isolated=isolated) as engine:
+        with Engine(settings.limits(), isolated=(isolation or settings.isolation) == "full") as engine:
             for name in chosen:
                 progress = Progress(name)
                 results[name] = grade(

@@ -18,8 +18,7 @@ from ..language import LANGUAGES
 from .feedback import FeedbackExporter, Grades
 from .outputs import LimitOutput
 from .scores import SaveVerdicts
-
-SECONDS_PER_CELL = 60  # more than any check needs: an exercise stops an answer itself after 10 s on a case
+from .steps import RunIsolated, Sanitize
 
 
 def configure(c: Config, course_id: str, language: str) -> None:
@@ -42,17 +41,17 @@ def configure(c: Config, course_id: str, language: str) -> None:
     for name, traits in settings(language).items():
         c[name].update(traits)
 
+    c.Autograde.sanitize_preprocessors = [Sanitize, preprocessors.CheckCellMetadata]
     c.Autograde.autograde_preprocessors = _with(
         Autograde.autograde_preprocessors,
-        {preprocessors.SaveAutoGrades: SaveVerdicts, preprocessors.LimitOutput: LimitOutput},
+        {
+            preprocessors.Execute: RunIsolated,
+            preprocessors.SaveAutoGrades: SaveVerdicts,
+            preprocessors.LimitOutput: LimitOutput,
+        },
     )
-    c.Execute.timeout = SECONDS_PER_CELL
-    c.Execute.interrupt_on_timeout = True
-    c.Execute.shutdown_kernel = "immediate"  # a kernel has nothing to save, and waiting for it takes 0.6 s a notebook
 
-    # So that a warning in the log means something: neither the kernel's word on encryption between two processes of one
-    # machine nor SQLAlchemy's on nbgrader's own code tells an instructor anything about a submission.
-    c.Execute.extra_arguments = ["--IPKernelApp.log_level=ERROR"]
+    # So that a warning in the log means something: SQLAlchemy's on nbgrader's own code tells an instructor nothing.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 
     c.GenerateFeedback.exporter_class = FeedbackExporter

@@ -37,7 +37,7 @@ def score_of(cell: NotebookNode) -> Score:
     Cells that do not end in a call of `check`, as in an assignment of the instructor's own, keep nbgrader's rules.
     """
     if is_check(cell):
-        cell.outputs = _verdict_first(cell)
+        cell.outputs = verdict_first(cell)
     points, _ = determine_grade(cell)
     return Score(points, points is None or any(_is_fault(output) for output in cell.get("outputs", [])))
 
@@ -83,7 +83,7 @@ def is_check(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(CHECK.search(cell.source))
 
 
-def _verdict_first(cell: NotebookNode) -> list[NotebookNode]:
+def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
     """The outputs of a check, the verdict before the rest; an error before them all when there is none."""
     verdicts = [output for output in cell.outputs if _is_verdict(output, float(cell.metadata.nbgrader.points))]
     others = [output for output in cell.outputs if output not in verdicts]

@@ -16,6 +16,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from ..authoring.source import Broken
+from .steps import RunIsolated
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class CourseSettings:
         folders = [each for student in (above.iterdir() if above.is_dir() else []) if student.is_dir()
                    for each in student.iterdir()]  # fmt: skip
         return sorted({folder.name for folder in folders if folder.is_dir() and not folder.name.startswith(".")})
+
+    @property
+    def isolation(self) -> RunIsolated:
+        """The course's limits, and whether answers are isolated."""
+        return RunIsolated(config=self.config)
 
     def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
         step = AssignLatePenalties(config=self.config)

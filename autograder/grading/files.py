@@ -1,0 +1,24 @@
+"""An assignment's own files beside its notebooks: data, and the exercises of a private lesson."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from ..authoring.source import Broken
+
+_LARGEST = 24 << 20  # bytes together: they travel to every child
+
+
+def encoded_files(folder: Path) -> dict[str, str]:
+    """The files of a source folder but the notebooks, in base64 by relative path. Raises Broken beyond 24 MB."""
+    found: dict[str, str] = {}
+    total = 0
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if path.is_file() and path.suffix != ".ipynb" and "__pycache__" not in path.parts:
+            data = path.read_bytes()
+            total += len(data)
+            if total > _LARGEST:
+                raise Broken(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
+            found[path.relative_to(folder).as_posix()] = base64.b64encode(data).decode()
+    return found

@@ -1,0 +1,109 @@
+"""The report's pictures, as SVG that takes ink and paper from the page around it: light, dark, or printed."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# Told apart by lightness, too, and readable on white and on black: fill and what is written on it, by state.
+COLOURS = {
+    "passed": ("#1f7a6d", "#ffffff"),
+    "not yet": ("#eda547", "#1b1b1b"),
+    "not attempted": ("#c9ced6", "#1b1b1b"),
+    "our error": ("#7d4bb3", "#ffffff"),
+    "no verdict": ("#5d6673", "#ffffff"),
+}
+_INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # become colours of the page
+_PAGE = {_INK: "var(--ink)", _PAPER: "var(--paper)", _BAR: "var(--accent)"}
+_WIDTH = 9.0  # inches; the page scales it
+
+
+def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, says: str) -> str:
+    """How many submissions have which score; see `bins` for the numbers."""
+    counted = bins(scores, maximum)
+    with _style():
+        figure = Figure(figsize=(_WIDTH, 2.7), layout="constrained")
+        axes = figure.add_subplot()
+        places = range(len(counted))
+        bars = axes.bar(places, [count for _, count in counted], width=0.86, color=_BAR)
+        axes.bar_label(bars, [str(count or "") for _, count in counted], padding=2, fontsize=9)
+        axes.set_xticks(places, [label for label, _ in counted], fontsize=9)
+        axes.set_yticks([])
+        axes.margins(x=0.01, y=0.14)
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        axes.spines[["left", "top", "right"]].set_visible(False)
+        return _svg(figure, says)
+
+
+def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
+    """Labels and counts: a bin for each whole point up to 25, wider ones beyond. A score counts rounded down."""
+    width = max(1, -(-int(maximum) // 25))
+    number = int(max([maximum, *scores])) // width + 1
+    counts = [0] * number
+    for score in scores:
+        counts[int(score) // width] += 1
+    labels = [str(i * width) if width == 1 else f"{i * width}–{i * width + width - 1}" for i in range(number)]
+    return list(zip(labels, counts))
+
+
+def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[str, str]], *, says: str) -> str:
+    """A bar for each row: how many submissions have each of `states` (the state, and what it is called)."""
+    with _style():
+        titles = [textwrap.fill(title, 40) for title, _ in rows]
+        figure = Figure(figsize=(_WIDTH, 0.62 + 0.38 * len(rows)), layout="constrained")
+        axes = figure.add_subplot()
+        left = [0] * len(rows)
+        for state, called in states:
+            fill, on = COLOURS[state]
+            counts = [row.get(state, 0) for _, row in rows]
+            bars = axes.barh(range(len(rows)), counts, 0.72, left, color=fill, edgecolor=_PAPER, label=called)
+            room = 0.035 * max(sum(row.values()) for _, row in rows)
+            labels = [str(count) if count >= room else "" for count in counts]
+            axes.bar_label(bars, labels, label_type="center", color=on, fontsize=9)
+            left = [start + count for start, count in zip(left, counts)]
+        axes.set_yticks(range(len(rows)), titles)
+        axes.set_xticks([])
+        axes.invert_yaxis()
+        axes.margins(x=0, y=0.01)
+        axes.spines[:].set_visible(False)
+        figure.legend(loc="outside upper left", ncols=len(states), frameon=False, handlelength=1, handleheight=1)
+        return _svg(figure, says)
+
+
+def _style() -> object:
+    ours = {
+        "svg.fonttype": "none",  # text stays text: it can be searched, and read in the page's own font
+        "svg.hashsalt": "autograder",
+        "font.size": 10,
+        "text.parse_math": False,
+        "text.color": _INK,
+        "axes.labelcolor": _INK,
+        "axes.edgecolor": _INK,
+        "xtick.color": _INK,
+        "ytick.color": _INK,
+        "xtick.major.size": 0,
+        "ytick.major.size": 0,
+    }
+    return matplotlib.rc_context(ours)
+
+
+def _svg(figure: Figure, says: str) -> str:
+    """The figure as an element of a page, `says` being what it is called by who does not see it."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True)
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # the same ones in every figure
+    label = says.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    text = re.sub(r'<svg([^>]*?) width="[^"]*"', rf'<svg role="img" aria-label="{label}"\1', text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    for colour, name in _PAGE.items():
+        text = text.replace(colour, name)
+    return text
