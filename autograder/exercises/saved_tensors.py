@@ -1029,7 +1029,7 @@ def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
 
 
 @fix_threshold.mistake(
-    en="It looks as if `requires_grad_(False)` was tried on the tensor itself. Only a leaf lets its flag be changed; "
+    en="It looks as if `requires_grad_(False)` was tried on the tensor itself. Only a leaf lets its flag be switched off; "
     "`detach()` gives another tensor of the same memory.",
     ru="Похоже, что у самого тензора вызван `requires_grad_(False)`. Флаг можно выключить только у листа; `detach()` "
     "даёт другой тензор с той же памятью.",

@@ -66,9 +66,9 @@ assert exponent.grad_fn._saved_result.data_ptr() == exponent.data_ptr()
 
 
 # %% [markdown] tags=["en"]
-# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors are the same memory, compare `data_ptr()`, never identity.
-# %% [markdown] tags=["ru"] of="8113bcc2"
-# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Держать собственный выход узел не может: выход сам держит узел через `grad_fn`, и ни тот ни другой никогда не освободились бы. Поэтому от своего выхода узел хранит только числа, без истории, и при каждом обращении строит новый тензор. Чтобы узнать, общая ли у двух тензоров память, сравнивайте `data_ptr()`, а не сами объекты.
+# Notes on autograd print the first `is` and call it a rule. The second one shows that it is none: a node may not hold its own output, because the output holds the node by its `grad_fn`, and neither would ever be freed. Of its own output a node keeps only the numbers, without the history, and it builds a new tensor at each access. To learn whether two tensors begin at the same place in memory, compare `data_ptr()`, never identity.
+# %% [markdown] tags=["ru"] of="e5d491b1"
+# В конспектах по autograd приводят первое из двух сравнений `is` и выдают его за правило. Второе показывает, что такого правила нет. Держать собственный выход узел не может: выход сам держит узел через `grad_fn`, и ни тот ни другой никогда не освободились бы. Поэтому от своего выхода узел хранит только числа, без истории, и при каждом обращении строит новый тензор. Чтобы узнать, начинаются ли два тензора в одном и том же месте памяти, сравнивайте `data_ptr()`, а не сами объекты.
 # %% [markdown] tags=["en"]
 # ## Bytes, before you run it
 #
@@ -519,8 +519,8 @@ class SelfDeletingTempFile:
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Fix the function. It returns `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
-# %% [markdown] tags=["ru"] of="8b4dc999"
+# Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
+# %% [markdown] tags=["ru"] of="bf5dc7f2"
 # Класс взят из опубликованной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Пару опубликовали вместе с примером из пяти чисел. На нём она работает, и с тех пор её переписывают с одной страницы на другую.
 #
 # ### Упражнение `fix_threshold`: порог
