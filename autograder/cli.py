@@ -1,4 +1,4 @@
-"""The command line: `autograder lab | build | verify | course | grade`."""
+"""The command line: `autograder lab | build | verify | course | grade | report | doctor`."""
 
 from __future__ import annotations
 
@@ -50,6 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
     )
     grade.add_argument("--json", action="store_true", help="print the results as JSON")
+
+    report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
+    report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    report.add_argument("assignment", nargs="?", help="an assignment (default: all that were graded)")
+    report.add_argument("--language", choices=("en", "ru"), default="en")
+
+    commands.add_parser("doctor", help="can answers be isolated on this machine?")
 
     chosen = parser.parse_args(arguments)
     if chosen.command == "build" and chosen.accept and not chosen.lessons:
@@ -147,6 +154,20 @@ def _grade(chosen: argparse.Namespace) -> int:
         force=chosen.force,
         as_json=chosen.json,
     )
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from .grading.report import report_course
+
+    for path in report_course(chosen.directory, chosen.assignment, chosen.language):
+        print(path)
+    return 0
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    from .grading.doctor import examine
+
+    return examine()
 
 
 def _collection(chosen: argparse.Namespace) -> Collection:

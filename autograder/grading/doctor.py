@@ -1,0 +1,100 @@
+"""`autograder doctor`: can answers be isolated on this machine, and if not, what exactly allows it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .engine import Ended, Engine
+from .isolation import CannotIsolate, Limits
+
+_LOOK = """
+import os, socket
+from pathlib import Path
+seen = [p for p in %(hidden)r if Path(p).exists()]
+try:
+    socket.create_connection(("127.0.0.1", 22), 1)
+    network = True
+except OSError as error:
+    network = error.errno not in (99, 101)
+writable = [p for p in %(shown)r if os.access(p, os.W_OK)]
+others = [p for p in os.listdir("/proc") if p.isdigit() and int(p) != os.getpid()]
+print("nothing" if not (seen or network or writable or others) else f"{seen} {network} {writable} {others}")
+"""
+
+_APPARMOR = """\
+Ubuntu 23.10 and later let only programs with an AppArmor profile make user namespaces. As root, write the file
+/etc/apparmor.d/autograder:
+
+    abi <abi/4.0>,
+    include <tunables/global>
+    profile autograder {python} flags=(unconfined) {{
+      userns,
+    }}
+
+and run: apparmor_parser -r /etc/apparmor.d/autograder"""
+
+_CONTAINER = """\
+This looks like a container. Its runtime has to allow namespaces, a mount of /proc and pivot_root. For Docker or Podman:
+
+    docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \\
+        --security-opt systempaths=unconfined ...
+
+For Kubernetes, in the container's securityContext:
+
+    seccompProfile: {type: Unconfined}
+    appArmorProfile: {type: Unconfined}
+    procMount: Unmasked          # with hostUsers: false in the pod's spec"""
+
+_NONE = """\
+Until then `autograder grade` and `nbgrader autograde` refuse to run answers. Without isolation, as your own user, where
+students' code can read what you can: `autograder grade --isolation=none`, or in nbgrader_config.py
+c.RunIsolated.isolation = "none"."""
+
+
+def examine() -> int:
+    """Print what was found and what to do. Returns 0 when answers can be isolated, else 1."""
+    if sys.platform != "linux":
+        print(f"✗ isolation needs Linux; this is {platform.system()}\n\n{_NONE}")
+        return 1
+    try:
+        with Engine(Limits(cell_seconds=10)) as engine, engine.fork() as child:
+            said = child.ask("cell", source=_LOOK % {"hidden": _hidden(), "shown": [sys.prefix, "/usr/lib"]})
+    except CannotIsolate as refused:
+        print(f"✗ answers cannot be isolated: {refused}\n")
+        print("\n\n".join([*_remedies(), _NONE]))
+        return 1
+    except Ended as ended:
+        print(f"✗ a process was isolated, but did not get through a first cell: {ended.why}")
+        return 1
+    text = "".join(str(output.get("text", output)) for output in said["outputs"]).strip()
+    if text != "nothing":
+        print(f"✗ from inside something of this machine can be reached: {text}\nPlease report this with your system.")
+        return 1
+    print("✓ answers are isolated: own files, processes, network and users; limits on time, memory, processes and disk")
+    return 0
+
+
+def _hidden() -> list[str]:
+    """What must not be there inside."""
+    return [str(path) for path in (Path.home() / ".bashrc", Path.home() / ".ssh", Path("/etc/shadow"), Path("/var"))]
+
+
+def _remedies() -> Iterator[str]:
+    if _read("/proc/sys/user/max_user_namespaces") == "0":
+        yield "User namespaces are switched off. As root: sysctl -w user.max_user_namespaces=15000"
+    if _read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+        yield "Ordinary users may not make namespaces here. As root: sysctl -w kernel.unprivileged_userns_clone=1"
+    if _read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+        yield _APPARMOR.format(python=Path(sys.executable).resolve())
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists() or "kubepods" in _read("/proc/1/cgroup"):
+        yield _CONTAINER
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
