@@ -32,6 +32,7 @@ _SYS_ADMIN = 21
 
 INSIDE, NOBODY = 1000, 65534  # the user inside; the real one when the grader is root, whom limits do not bind
 HOME, TMP = "/home/student", "/tmp"
+_ALL = ["0", "0", "4294967295"]  # a uid_map that changes nothing: the machine itself
 _NEW_ROOT = "/tmp"  # any folder that exists everywhere: it is covered in the new namespace only
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -79,9 +80,11 @@ def enter(limits: Limits) -> None:
     Raises CannotIsolate, in the calling process, before anything is run. Standard file descriptors and others stay
     open: closing them is the caller's affair.
     """
-    as_root = os.geteuid() == 0 and bool(_effective_capabilities() >> _SYS_ADMIN & 1)
+    # Root of the machine, that is: in a container with users of its own, root is an ordinary user of the machine.
+    root = os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="utf-8").split() == _ALL
+    as_root = root and bool(_effective_capabilities() >> _SYS_ADMIN & 1)
     user, group = os.geteuid(), os.getegid()
-    if user == 0 and not as_root:
+    if root and not as_root:
         _become_nobody()
         user = group = NOBODY
     spaces = _NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_PIDS | _NEW_NET

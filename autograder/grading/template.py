@@ -106,7 +106,7 @@ def _become_child(end: int, shell: Shell, guard: Guard, limits: Limits, isolated
                 enter(limits)
             else:
                 _as_it_is()
-        except CannotIsolate as refused:
+        except (CannotIsolate, OSError) as refused:
             channel.send({"refused": str(refused)})
             os._exit(1)
         home = HOME if isolated else os.getcwd()
