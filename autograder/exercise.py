@@ -108,6 +108,7 @@ class Exercise:
     rtol: float = RTOL
     seconds: float = 10.0
     asks_for: str = "function"
+    withdrawn: bool = False
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     _generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
 
@@ -176,13 +177,15 @@ def exercise(
     version: int = 1,
     rtol: float = RTOL,
     seconds: float = 10.0,
+    withdrawn: bool = False,
 ) -> Callable[[Probe], Exercise]:
     """Decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
 
     `asks` is the name a learner defines (by default the exercise's own); the probe finds it as an attribute of
     `answer`. `asks_for` is the kind of object that is: "function" or "class"; a table of predictions is a "dict".
     Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
-    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case.
+    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case. An exercise that turned out to be
+    wrong after its release is `withdrawn`: it keeps its cell, and everybody has its points.
     Raises ValueError when the parts do not fit together.
     """
     if kind not in KINDS:
@@ -219,6 +222,7 @@ def exercise(
             version=version,
             rtol=rtol,
             seconds=seconds,
+            withdrawn=withdrawn,
         )
 
     return decorate

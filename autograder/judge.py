@@ -114,7 +114,13 @@ def _unexpected_edits(run: Run, right: Run) -> list[Note]:
 
 
 def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
-    """The verdict when there is nothing to observe: no such name, the wrong kind of object, a table with gaps."""
+    """The verdict when there is nothing to observe: no such name, the wrong kind of object, a table with gaps.
+
+    A withdrawn exercise is not observed, either: it is passed, whatever the answer.
+    """
+    if exercise.withdrawn:
+        everything = {aspect.name: True for aspect in exercise.aspects}
+        return _verdict(exercise, "passed", everything, Finding(got=(Note("absent.withdrawn", {}),)), None, ())
     name = exercise.asks
     if name not in namespace:
         return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))

@@ -119,6 +119,10 @@ MESSAGES: dict[str, Text] = {
         "It is still the code you were given, or code that behaves exactly like it.",
         "Это пока исходный код или код, который ведёт себя точно так же.",
     ),
+    "absent.withdrawn": Text(
+        "This exercise was withdrawn. Everybody has its points.",
+        "Это упражнение отозвано. Баллы за него получают все.",
+    ),
     # -- our own faults -----------------------------------------------------------------------------------------
     "fault.probe": Text(
         "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "

@@ -58,6 +58,9 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
     report = Report(exercise.lesson, exercise.name, exercise.core, exercise.minutes, exercise.points)
     report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
     report.problems += _texts(exercise)
+    if exercise.withdrawn:
+        report.solution = "withdrawn"
+        return report
     if exercise.name not in ran.solutions:
         report.solution = "missing"
         report.problems.append("the lesson has no answer cell for it")

@@ -15,7 +15,7 @@ from nbformat.notebooknode import NotebookNode
 from nbformat.v4 import new_output
 
 from ..exercise import Exercise
-from ..judge import Expected, judge, unobserved
+from ..judge import Expected, judge, screen, unobserved
 from ..language import LANGUAGES, Note, message
 from ..verdict import MIME, Verdict
 from .engine import Child, Ended, Engine
@@ -140,8 +140,12 @@ class _Run:
     def _check(self, child: Child | None, name: str) -> Verdict:
         assert self._answers is not None
         exercise, expected = self._answers.exercises[name], self._answers.expected[name]
-        answer = self._guarded(lambda: child.ask("observe", exercise=name, seed=expected.seed)) if child else None
-        if answer is None:
+        withdrawn = screen(exercise, {}) if exercise.withdrawn else None
+        ask = child if withdrawn is None else None
+        answer = self._guarded(lambda: ask.ask("observe", exercise=name, seed=expected.seed)) if ask else None
+        if withdrawn is not None:
+            verdict = withdrawn
+        elif answer is None:
             verdict = unobserved(exercise, "not yet", Note(_ENDED[self._outcome.ended or "died"], {}))
         else:
             verdict = self._judged(exercise, expected, answer)

@@ -34,7 +34,7 @@ def main() -> None:
     """Serve forks over the socket whose descriptor is the first argument, until it is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     torch.set_num_threads(1)
-    shell = _shell()
+    shell = warm_shell()
     for lesson in exercises.lessons():
         exercises.load(lesson)
     control.send(b"{}")
@@ -65,7 +65,8 @@ def main() -> None:
         _reap()
 
 
-def _shell() -> Shell:
+def warm_shell() -> Shell:
+    """IPython with everything imported that takes long, and its figures shown where they are made."""
     shell: Shell = Shell.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends

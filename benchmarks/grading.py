@@ -1,0 +1,157 @@
+"""Grading a class: our throughput, stock nbgrader's, and the limit of this way, on the same submissions in one run.
+
+    python benchmarks/grading.py [--json] [--sizes 50 200 1000] [--jobs N] [--stock 6]
+
+The limit is the same cells and probes in one warm shell per worker, without isolation, forks, judge or gradebook.
+Stock is `nbgrader autograde` with no config of ours, on a part of the submissions. Peak memory is that of all
+processes together, shared pages counted once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import nbformat
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from submissions import Submission, all_of, read
+
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import Lesson
+from autograder.grading.course import make_course
+
+BIN = Path(sys.executable).parent
+ENVIRONMENT = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+
+
+def make(folder: Path, lesson: Lesson, count: int) -> list[str]:
+    """A course with `count` submissions: solved, blank and wrong ones in turn, nothing that waits or breaks."""
+    quiet = subprocess.DEVNULL
+    make_course(folder, None)
+    for language in ("en", "ru"):
+        command = [
+            BIN / "nbgrader",
+            "generate_assignment",
+            lesson.file_name,
+            *(["--no-db"] if language == "ru" else []),
+        ]
+        environment = {**ENVIRONMENT, "AUTOGRADER_LANGUAGE": language}
+        subprocess.run(command, cwd=folder, env=environment, check=True, stdout=quiet, stderr=quiet)
+    kinds = [each for each in all_of(lesson) if each.student.startswith(("solved", "blank", "mistakes"))]
+    return [_hand_in(folder, lesson, kinds[number % len(kinds)], number) for number in range(count)]
+
+
+def _hand_in(folder: Path, lesson: Lesson, submission: Submission, number: int) -> str:
+    student = f"s{number:04}-{submission.student}"
+    release = folder / ("release" if submission.language == "en" else "release-ru")
+    path = folder / "submitted" / student / lesson.file_name / f"{lesson.file_name}.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(submission.notebook(read(release / lesson.file_name / path.name)), path)
+    return student
+
+
+def seconds_of(command: list[str | Path], folder: Path) -> tuple[float, int]:
+    """Wall seconds of a command, and the most bytes that it and its children held together."""
+    peak, start = 0, time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    complaint: list[bytes] = []
+    reader = threading.Thread(target=lambda: complaint.append(process.stderr.read()))
+    reader.start()
+    while process.poll() is None:
+        peak = max(peak, _memory(process.pid))
+        time.sleep(0.25)
+    reader.join()
+    if process.returncode:
+        raise SystemExit(complaint[0].decode()[-3000:])
+    return time.perf_counter() - start, peak
+
+
+def _memory(pid: int) -> int:
+    total = 0
+    try:
+        main = psutil.Process(pid)
+        for each in [main, *main.children(recursive=True)]:
+            total += each.memory_full_info().pss
+    except psutil.Error:
+        pass
+    return total
+
+
+def scores(folder: Path, assignment: str) -> dict[str, float]:
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}", folder.name) as gradebook:
+        return {each.student_id: each.score for each in gradebook.find_assignment(assignment).submissions}
+
+
+def limit(folder: Path, lesson: Lesson, students: list[str], jobs: int) -> float:
+    """Seconds for the same cells and probes in `jobs` warm shells."""
+    script = Path(__file__).with_name("grading_limit.py")
+    done = subprocess.run(
+        [sys.executable, script, folder, lesson.name, str(jobs), *students], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 200, 1000])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--stock", type=int, default=6, help="submissions that stock nbgrader grades")
+    chosen = parser.parse_args()
+    (lesson,) = COURSE.read(["gradient_accumulation"])
+    base = Path(tempfile.mkdtemp(prefix="grading-"))
+    per_submission: dict[str, float] = {}
+    peaks: list[int] = []
+    for size in chosen.sizes:
+        folder = base / f"c{size}"
+        students = make(folder, lesson, size)
+        command = [BIN / "autograder", "grade", ".", lesson.file_name, "--jobs", str(chosen.jobs)]
+        seconds, peak = seconds_of(command, folder)
+        per_submission[str(size)] = seconds / size
+        peaks.append(peak)
+        print(f"{size:5} submissions: {seconds / size:.3f} s each, {peak / 2**20:.0f} MB at the peak", flush=True)
+    # The largest class is the last; starting up is a part of its time, as it is of the limit's.
+    share = students[: min(len(students), 200)]
+    ours = per_submission[str(chosen.sizes[-1])]
+    least = limit(folder, lesson, share, chosen.jobs) / len(share)
+    print(f"the limit: {least:.3f} s each")
+
+    plain = base / "stock"
+    shutil.copytree(folder, plain, ignore=shutil.ignore_patterns("autograded", "submitted", "nbgrader_config.py"))
+    for student in students[: chosen.stock]:
+        shutil.copytree(folder / "submitted" / student, plain / "submitted" / student)
+    (plain / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.CourseDirectory.course_id = {folder.name!r}\nc.CourseDirectory.root = {str(plain)!r}\n"
+    )
+    seconds, _ = seconds_of([BIN / "nbgrader", "autograde", lesson.file_name], plain)
+    stock = seconds / chosen.stock
+    print(f"stock nbgrader: {stock:.2f} s each")
+    graded, theirs = scores(folder, lesson.file_name), scores(plain, lesson.file_name)
+    equal = all(theirs[student] == graded[student] for student in students[: chosen.stock])
+    shutil.rmtree(base)
+    figures = {
+        "ratio_nbgrader": round(stock / ours, 1),
+        "ratio_limit": round(ours / least, 2),
+        "peak_bytes": max(peaks),
+        "seconds_per_submission": {size: round(each, 4) for size, each in per_submission.items()},
+        "scores_equal": equal,
+    }
+    print(json.dumps(figures) if chosen.json else "\n".join(f"{name}: {value}" for name, value in figures.items()))
+
+
+if __name__ == "__main__":
+    main()
