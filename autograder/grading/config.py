@@ -16,6 +16,7 @@ from traitlets.config import Config
 from ..authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ..language import LANGUAGES
 from .feedback import FeedbackExporter, Grades
+from .harmless import Harmless
 from .outputs import LimitOutput
 from .scores import SaveVerdicts
 from .steps import RunIsolated, Sanitize
@@ -54,6 +55,7 @@ def configure(c: Config, course_id: str, language: str) -> None:
     # So that a warning in the log means something: SQLAlchemy's on nbgrader's own code tells an instructor nothing.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 
+    c.HTMLExporter.preprocessors = [Harmless]  # of pages of feedback and of formgrader
     c.GenerateFeedback.exporter_class = FeedbackExporter
     c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
 

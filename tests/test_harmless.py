@@ -1,0 +1,76 @@
+"""What a student writes into a notebook never becomes markup that a browser runs."""
+
+import html
+import re
+
+import nbformat
+import pytest
+from nbconvert.exporters import HTMLExporter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from traitlets.config import Config
+
+from autograder.authoring.build import COURSE
+from autograder.grading.harmless import Harmless, is_plain
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '<a href="javascript:alert(1)">x</a>',
+    "[x](javascript:alert(1))",
+    "[x](JaVaScript:alert(1))",
+    "[x](<javascript:alert(1)>)",
+    "[x](&#106;avascript:alert(1))",
+    "![x](data:text/html;base64,PHNjcmlwdD4=)",
+    "<svg onload=alert(1)>",
+    '<div style="position:fixed;inset:0">',
+    "<iframe srcdoc='<script>alert(1)</script>'>",
+    "text <!-- --> text",
+    "```\ncode\n```\n<script>alert(1)</script>",
+]
+
+
+def page(*cells) -> str:
+    config = Config({"HTMLExporter": {"preprocessors": [Harmless], "template_name": "basic"}})
+    return HTMLExporter(config=config).from_notebook_node(new_notebook(cells=list(cells)))[0]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_markup_shows_as_it_was_typed(text):
+    shown = page(new_markdown_cell(text))
+    tags = (
+        "<script",
+        "<img",
+        "<svg",
+        "<iframe",
+        "<!--",
+        '<a href="javascript',
+        '<a href="data',
+        '<div style="position',
+    )
+    assert not any(tag in shown.lower() for tag in tags)
+    assert re.sub(r"\W", "", html.unescape(re.sub(r"<[^<>]*>", "", shown))) == re.sub(r"\W", "", text)
+
+
+def test_plain_markdown_is_left_alone():
+    texts = ["$a<b$", "a `<script>` in code", "| a |\n|:-:|\n| b |", "[site](https://pytorch.org)", "[here](#there)"]
+    assert all(is_plain(text) for text in texts)
+    for path in sorted(COURSE.notebooks.glob("??/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        assert all(is_plain(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"), path
+
+
+def test_outputs_keep_text_and_pictures_and_lose_scripts():
+    outputs = [
+        new_output("display_data", data={"text/html": "<b>bold</b><script>alert(1)</script>", "text/plain": "plain"}),
+        new_output("display_data", data={"image/svg+xml": "<svg onload='alert(2)'/>", "text/plain": "drawn"}),
+        new_output("display_data", data={"application/javascript": "alert(3)", "text/plain": "script"}),
+        new_output("display_data", data={"image/png": "aGk=", "text/plain": "picture"}),
+        new_output("stream", name="stdout", text="<AddBackward0>"),
+    ]
+    shown = page(new_code_cell("1", outputs=outputs))
+    assert "<b>bold</b>" in shown
+    assert "<script>alert" not in shown
+    assert "onload" not in shown
+    assert "alert(3)" not in shown
+    assert "data:image/png;base64,aGk=" in shown
+    assert "&lt;AddBackward0&gt;" in shown
