@@ -70,6 +70,9 @@ class Engine:
 
     def close(self) -> None:
         """End the template, and with it every child."""
+        if self._sibling is not None:
+            self._sibling.kill()
+            self._sibling = None
         self._control.close()
         self._template.kill()
         self._template.wait()
