@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import signed, uniform
 from autograder.language import Text
+from autograder.lineup import Lineup
 from autograder.measure import live_bytes
 from autograder.observation import AtMost, entries
 from autograder.probe import AnswerRaised, using_answer
@@ -3671,8 +3672,7 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
 )
 def is_right_function(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        said = [_said(answer, function) for function in RIGHT]
-        refuses = {name: not _said(answer, function, right=False) for name, function in WRONG.items()}
+        said, refuses = case.others.tried(lambda function, right: _said(answer, function, right))
     right, refused = all(said), list(refuses.values())
     accepted = "None" if None in said else sum(map(bool, said)) if right or not any(said) else "some"
     return {"accepts_right": right, **refuses, "accepted": accepted, "refused": refused if right else None}
@@ -3680,10 +3680,10 @@ def is_right_function(answer: Any, case: Case) -> dict[str, object]:
 
 @is_right_function.cases
 def _(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(function=RIGHT[0])  # for the card and for `reproduce`; all the others are tried as well
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
 
 
-def _said(answer: Any, function: Any, right: bool = True) -> object:
+def _said(answer: Any, function: Any, right: bool) -> object:
     """What the learner's test says of `function`. An assertion or a check of gradients that fails is a refusal.
 
     So is any RuntimeError over a wrong one; over a right one it is a fault of the test, and its text is worth reading.

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import uniform
 from autograder.language import Text
+from autograder.lineup import Lineup, nameless
 from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
 from autograder.observation import AtMost, entries
 from autograder.probe import AnswerRaised, using_answer
@@ -1520,14 +1521,14 @@ def _wrong_divides_by_samples(parameter: Tensor, micro_batches: MicroBatches) ->
         (mean_loss() / sum(n for _, n in micro_batches)).backward()
 
 
-RIGHT = (_by_backward, _by_grad, _by_one_sum)
+RIGHT = tuple(nameless(function, "accumulate") for function in (_by_backward, _by_grad, _by_one_sum))
 WRONG = {
-    "catches_old_gradient": _wrong_never_clears,
-    "catches_zeroing_inside": _wrong_zeroes_inside,
-    "catches_missing_last": _wrong_skips_the_last,
-    "catches_sum_of_means": _wrong_sums_means,
-    "catches_equal_weights": _wrong_divides_by_count,
-    "catches_division_by_samples": _wrong_divides_by_samples,
+    "catches_old_gradient": nameless(_wrong_never_clears, "accumulate"),
+    "catches_zeroing_inside": nameless(_wrong_zeroes_inside, "accumulate"),
+    "catches_missing_last": nameless(_wrong_skips_the_last, "accumulate"),
+    "catches_sum_of_means": nameless(_wrong_sums_means, "accumulate"),
+    "catches_equal_weights": nameless(_wrong_divides_by_count, "accumulate"),
+    "catches_division_by_samples": nameless(_wrong_divides_by_samples, "accumulate"),
 }
 
 
@@ -1601,9 +1602,13 @@ WRONG = {
 )
 def is_right(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        accepts = [_accepts(answer, function) for function in RIGHT]
-        refuses = {name: not _accepts(answer, function) for name, function in WRONG.items()}
+        accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
     return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+@is_right.cases
+def _(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
 
 
 def _accepts(answer: Any, function: Callable[..., None]) -> bool:
