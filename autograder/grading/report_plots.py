@@ -6,6 +6,8 @@ import io
 import re
 import textwrap
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -76,8 +78,8 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
         return _svg(figure, says)
 
 
-def _style() -> object:
-    ours = {
+def _style() -> AbstractContextManager[None]:
+    ours: Any = {
         "svg.fonttype": "none",  # text stays text: it can be searched, and read in the page's own font
         "svg.hashsalt": "autograder",
         "font.size": 10,
@@ -99,7 +101,7 @@ def _svg(figure: Figure, says: str) -> str:
     figure.savefig(file, format="svg", transparent=True)
     text = file.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text, flags=re.S)  # its style would reach all of the page
     text = re.sub(r'<g id="[^"]*"', "<g", text)  # the same ones in every figure
     label = says.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     text = re.sub(r'<svg([^>]*?) width="[^"]*"', rf'<svg role="img" aria-label="{label}"\1', text, count=1)

@@ -1,0 +1,187 @@
+"""`autograder report`: one page on what a class has understood of an assignment, for its instructor."""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..authoring.source import Broken
+from ..card import inline
+from ..language import MESSAGES, Text
+from ..verdict import STATES
+from .report_data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
+from .report_plots import COLOURS, bins, histogram, shares
+from .report_sources import collect, graded_assignments
+from .report_words import WORDS, label_of, said
+from .settings import course_settings
+
+_TEMPLATES = Path(__file__).parent / "templates" / "report"
+_LEADING = 3  # misunderstandings that the page begins with
+_LONGEST = 3000  # characters of an answer that is shown
+
+
+def report_course(root: Path, assignment: str | None, language: str) -> list[Path]:
+    """Write the page of one assignment, or of all that were graded, to report/ASSIGNMENT.html. Returns the pages.
+
+    Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
+    """
+    course = course_settings(root)
+    chosen = [assignment] if assignment else graded_assignments(course)
+    if not chosen:
+        raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
+    made = []
+    for name in chosen:
+        page = _Page(collect(course, name), language).html()
+        path = course.root / "report" / f"{name}.html"
+        try:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise Broken(f"{path}: {error.strerror}: the course folder must be writable") from error
+        made.append(path)
+    return made
+
+
+class _Page:
+    """What the template shows, in one language. Only the pictures and `inline` give markup; the rest is escaped."""
+
+    def __init__(self, graded: Graded, language: str) -> None:
+        self.graded, self.language = graded, language
+        self.words = {name: text.read(language) for name, text in WORDS.items()}
+        self.total = len(graded.scores)
+
+    def html(self) -> str:
+        environment = Environment(
+            loader=FileSystemLoader(_TEMPLATES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        return environment.get_template("page.html.j2").render(
+            page=self, words=self.words, graded=self.graded, colours=COLOURS, leading=self._leading()
+        )
+
+    # ---------------------------------------------------------------------------------------------------- the head
+
+    @property
+    def title(self) -> str:
+        titles = [lesson.titles().get(self.language, "") for lesson in self.graded.lessons]
+        return ", ".join(filter(None, titles)) or self.graded.assignment
+
+    @property
+    def tiles(self) -> list[tuple[str, str, str, str]]:
+        """Number, what it is, of how many, and where the page says more."""
+        scores = list(self.graded.scores.values())
+        of = self.words["of"].format(maximum=self.number(self.graded.maximum))
+        waiting = self.graded.waiting
+        flagged = {student for why, students in waiting.items() if why.reason in FLAGS for student in students}
+        everyone = {student for students in waiting.values() for student in students}
+        tiles = [(str(self.total), self.words["submissions"], "", "")]
+        if scores:
+            tiles.append((self.number(statistics.mean(scores)), self.words["mean"], of, "#scores"))
+            tiles.append((self.number(statistics.median(scores)), self.words["median"], of, "#scores"))
+        tiles.append((str(len(everyone)), self.words["waiting"], "", "#look" if everyone else ""))
+        tiles.append((str(len(flagged)), self.words["flagged"], "", "#look" if flagged else ""))
+        return tiles
+
+    @property
+    def made(self) -> str:
+        return self.words["made"].format(when=datetime.datetime.now().strftime("%Y-%m-%d %H:%M"))
+
+    def _leading(self) -> list[Wrong]:
+        return self.graded.misunderstood()[:_LEADING]
+
+    # ------------------------------------------------------------------------------------------------- the pictures
+
+    def histogram(self) -> Markup:
+        words = self.words
+        drawn = histogram(list(self.graded.scores.values()), self.graded.maximum,
+                          across=words["points"], up=words["number"], says=words["histogram"])  # fmt: skip
+        return Markup(drawn)
+
+    def bins(self) -> list[tuple[str, int]]:
+        return bins(list(self.graded.scores.values()), self.graded.maximum)
+
+    def states(self, answered: Sequence[Answered]) -> list[str]:
+        """The states that occur."""
+        found = {state for each in answered for state in +each.states}
+        return [state for state in (*STATES, NO_VERDICT) if state in found]
+
+    def shares(self, answered: Sequence[Answered], states: Sequence[str]) -> Markup:
+        rows = [(self.plain_title(each), dict(each.states)) for each in answered]
+        return Markup(shares(rows, [(state, self.state(state)) for state in states], says=self.words["states"]))
+
+    # ------------------------------------------------------------------------------------------------ the exercises
+
+    def of_kind(self, *, core: bool) -> list[Answered]:
+        return [each for each in self.graded.exercises.values() if each.exercise.core == core]
+
+    def heading(self, answered: Answered) -> Markup:
+        return self._inline(answered.exercise.title)
+
+    def plain_title(self, answered: Answered) -> str:
+        return answered.exercise.title.read(self.language).replace("`", "")
+
+    def state(self, state: str) -> str:
+        return self.words["no_verdict"] if state == NO_VERDICT else MESSAGES[f"state.{state}"].read(self.language)
+
+    def named(self, wrong: Wrong) -> Markup:
+        """The sentence of a recognised mistake; nothing for another wrong answer."""
+        if wrong.mistake is None:
+            return Markup("")
+        known = wrong.exercise.mistakes.get(wrong.mistake)
+        return self._inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
+
+    def failed(self, wrong: Wrong) -> Markup:
+        """The property that the answers do not have; nothing when they came to no result."""
+        finding = wrong.verdict.finding
+        if finding is None or label_of(finding) == "card.raised":
+            return Markup("")
+        says = next((aspect.says for aspect in wrong.exercise.aspects if aspect.name == finding.aspect), None)
+        return self._inline(says) if says else Markup("")
+
+    def returned(self, wrong: Wrong) -> list[Markup]:
+        """What came back, line by line; which line of whose code raised it is left out."""
+        notes = wrong.verdict.finding.got if wrong.verdict.finding else ()
+        lines = [said(note, self.language) for note in notes if note.id != "raised.line"]
+        return [Markup(inline(line)) for line in lines if line]
+
+    def label(self, wrong: Wrong) -> str:
+        """What stands before the first of these lines."""
+        finding = wrong.verdict.finding
+        return MESSAGES[label_of(finding)].read(self.language) if finding and finding.aspect else ""
+
+    def share_of(self, wrong: Wrong) -> str:
+        answers = self.graded.exercises[wrong.exercise.name].answers
+        count = len(wrong.students)
+        return self.words["share"].format(count=count, answers=answers, percent=self.percent(count, answers))
+
+    def code(self, wrong: Wrong) -> str:
+        cut = f"\n{self.words['cut']}" if len(wrong.code) > _LONGEST else ""
+        return wrong.code[:_LONGEST] + cut
+
+    def where(self, cell: str) -> Markup:
+        """The title of the exercise that a cell belongs to."""
+        role, _, name = cell.partition("-")
+        if role == "check" and name in self.graded.exercises:
+            return self.heading(self.graded.exercises[name])
+        return Markup("{} <code>{}</code>").format(self.words["written"] if role == "written" else "", cell)
+
+    # ---------------------------------------------------------------------------------------------------- the words
+
+    def number(self, value: float) -> str:
+        text = f"{round(value, 1):g}"
+        return text.replace(".", ",") if self.language == "ru" else text
+
+    def percent(self, part: int, whole: int) -> str:
+        share = round(100 * part / whole) if whole else 0
+        return f"{share} %" if self.language == "ru" else f"{share}%"
+
+    def _inline(self, text: Text) -> Markup:
+        return Markup(inline(text.read(self.language)))

@@ -1,0 +1,140 @@
+"""Where the report's facts come from: the gradebook, the autograded notebooks, the lessons they are made from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import BaseCell, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy.exc import SQLAlchemyError
+
+from ..authoring.build import COURSE, private
+from ..authoring.source import Broken, Lesson
+from ..exercise import Exercise
+from ..exercises import Unknown
+from ..language import Text
+from .report_data import Answered, Graded
+from .sanitize import Unreadable, read
+from .settings import CourseSettings
+
+_NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
+_NOT_IN_BOOK = Text(
+    "autograded, but the gradebook has no scores: grade it again",
+    "проверена, но в журнале нет оценок: запустите проверку ещё раз",
+)
+
+
+def graded_assignments(course: CourseSettings) -> list[str]:
+    """The assignments of which there is something graded."""
+    above = course.autograded("x", "STUDENT").parents[1]
+    return sorted({folder.name for student in _folders(above) for folder in _folders(student)})
+
+
+def collect(course: CourseSettings, assignment: str) -> Graded:
+    """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
+    above = course.autograded(assignment, "STUDENT").parents[1]
+    folders = {each.name: each / assignment for each in _folders(above) if (each / assignment).is_dir()}
+    if not folders:
+        raise Broken(
+            f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
+            f"{assignment}` first (graded are: {', '.join(graded_assignments(course)) or 'none'})"
+        )
+    graded, names, scores, waiting = _from_gradebook(course, assignment)
+    for name in names:
+        lesson = _lesson(course.root, name)
+        if lesson:
+            graded.lessons.append(lesson[0])
+            ordered = {n: lesson[1][n] for n, _ in lesson[0].with_role("check")}
+            graded.exercises |= {n: Answered(exercise) for n, exercise in ordered.items()}
+    for student, folder in folders.items():
+        if student not in scores:
+            graded.unread[student] = _NOT_IN_BOOK
+            continue
+        try:
+            cells = {grade_id: cell for path in _notebooks(folder, names) for grade_id, cell in _cells(path)}
+        except Unreadable as error:
+            graded.unread[student] = Text(str(error), str(error))
+            continue
+        graded.scores[student] = scores[student]
+        graded.add(student, cells, waiting[student])
+    for folder in course.submissions(assignment):
+        if folder.parent.name not in folders:
+            graded.unread[folder.parent.name] = _why_not(folder, names)
+    return graded
+
+
+def _folders(above: Path) -> list[Path]:
+    found = sorted(above.iterdir()) if above.is_dir() else []
+    return [folder for folder in found if folder.is_dir() and not folder.name.startswith(".")]
+
+
+def _from_gradebook(
+    course: CourseSettings, assignment: str
+) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]]]:
+    """An empty record, the names of the notebooks, scores by student (less what being late cost, as nbgrader's export
+    has them), and by student the cells that wait for a person: has one graded the cell before?"""
+    try:
+        with Gradebook(course.db_url, course.course_id) as book:
+            wanted = book.find_assignment(assignment)
+            scores = {
+                student: max(0.0, score - (late or 0.0))
+                for student, score, late in book.db.query(
+                    SubmittedAssignment.student_id,
+                    SubmittedAssignment.score,
+                    SubmittedAssignment.late_submission_penalty,
+                ).filter(SubmittedAssignment.assignment_id == wanted.id)
+            }
+            waiting: dict[str, dict[str, bool]] = defaultdict(dict)
+            for student, cell, manual in (
+                book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score)
+                .select_from(Grade)
+                .join(BaseCell, Grade.cell_id == BaseCell.id)
+                .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+                .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                .filter(SubmittedAssignment.assignment_id == wanted.id, Grade.needs_manual_grade)
+            ):
+                waiting[student][cell] = manual is not None
+            names = sorted(notebook.name for notebook in wanted.notebooks)
+            return Graded(assignment, float(wanted.max_score)), names, scores, waiting
+    except MissingEntry as missing:
+        raise Broken(f"the gradebook of {course.root} has no assignment {assignment}") from missing
+    except SQLAlchemyError as error:
+        raise Broken(f"{course.db_url} cannot be read: {error}") from error
+
+
+def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
+    """The lesson that a notebook is made from; None for a notebook of another origin."""
+    for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
+        try:
+            (lesson,) = collection.read([name])
+        except Unknown:
+            continue
+        if lesson.file_name == name:
+            return lesson, collection.exercises(lesson)
+    return None
+
+
+def _notebooks(folder: Path, names: list[str]) -> list[Path]:
+    """The notebooks that were handed in; the first of the assignment's when there is none, to say what is missing."""
+    paths = [folder / f"{name}.ipynb" for name in names]
+    return [path for path in paths if path.exists()] or paths[:1]
+
+
+def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cells with a grade id. Raises Unreadable."""
+    for cell in read(path)["cells"]:
+        match cell:
+            case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
+                yield grade_id, cell
+
+
+def _why_not(folder: Path, names: list[str]) -> Text:
+    """Why a submission has no graded notebook."""
+    try:
+        for path in _notebooks(folder, names):
+            read(path)
+    except Unreadable as error:
+        return Text(str(error), str(error))
+    return _NOT_GRADED

@@ -1,0 +1,43 @@
+"""`autograder doctor` on this machine as it is, as an ordinary user, and where the kernel forbids namespaces."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+DOCTOR = [sys.executable, "-m", "autograder.cli", "doctor"]
+
+
+def within_own_users(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as the root of new users: to the machine it is an ordinary user, whoever runs the tests."""
+    if not shutil.which("unshare"):
+        pytest.skip("needs util-linux's unshare")
+    return subprocess.run(["unshare", "-U", "-r", "sh", "-c", script], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def ordinary() -> None:
+    if within_own_users("true").returncode:
+        pytest.skip("this machine lets nobody make namespaces; `autograder doctor` says how to allow it")
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_machine_that_isolates() -> None:
+    for said in (
+        subprocess.run(DOCTOR, capture_output=True, text=True, check=False),
+        within_own_users(" ".join(DOCTOR)),
+    ):
+        assert (said.returncode, said.stderr) == (0, "")
+        assert said.stdout.startswith("✓ answers are isolated")
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_machine_that_forbids_namespaces() -> None:
+    said = within_own_users(f"echo 0 > /proc/sys/user/max_user_namespaces && {' '.join(DOCTOR)}")
+    assert (said.returncode, said.stderr) == (1, "")
+    assert said.stdout.startswith("✗ answers cannot be isolated")
+    assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
+    assert "--isolation=none" in said.stdout
