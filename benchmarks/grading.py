@@ -10,6 +10,7 @@ processes together, shared pages counted once.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -38,7 +39,8 @@ ENVIRONMENT = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
 def make(folder: Path, lesson: Lesson, count: int) -> list[str]:
     """A course with `count` submissions: solved, blank and wrong ones in turn, nothing that waits or breaks."""
     quiet = subprocess.DEVNULL
-    make_course(folder, None)
+    with contextlib.redirect_stdout(None):
+        make_course(folder, None)
     for language in ("en", "ru"):
         command = [
             BIN / "nbgrader",
