@@ -8,36 +8,33 @@ A run that is killed between any two of these steps leaves nothing that the next
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
-import json
-import os
-import shutil
-import stat
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import nbformat
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import is_grade, is_solution, is_task
 
 from ..authoring.source import Broken
 from . import hidden
-from .engine import Engine
+from .engine import Ended
 from .files import encoded_files
-from .gradebook import Book, BookClosed, NotebookScores, ReleasedNotebook
+from .gradebook import Book, BookClosed, NotebookScores
+from .handed_in import handed_in
+from .isolation import CannotIsolate
 from .outputs import LimitOutput
-from .sanitize import Unreadable, read, sanitize
+from .places import alone, beside, fill, forget, recorded, replace, said, sweep
+from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import comment_on, score_of
 from .settings import CourseSettings
 from .solved import try_solution
-from .submission import Salts, run
+from .standby import Standby
+from .submission import Outcome, Salts, run
 
-RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
+_INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
 
 @dataclass
@@ -58,16 +55,16 @@ class _Draft:
     """A submission that has been run and not been written."""
 
     result: Result
+    digest: str = ""  # none when it is to be graded again in any case
+    timestamp: str | None = None
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
-    digest: str = ""
-    timestamp: str | None = None
 
 
 def grade(
     course: CourseSettings,
     assignment: str,
-    engine: Engine,
+    standby: Standby,
     *,
     jobs: int,
     force: bool = False,
@@ -76,33 +73,46 @@ def grade(
     """Grade the submissions of one assignment, `jobs` at a time; those that were graded before only with `force`.
 
     `seen` is told of each result, and how many there will be. Raises Broken when nothing can be graded: an unknown
-    assignment, a gradebook that cannot be written, another grader at work.
+    assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
     """
-    with _alone(course.root, assignment), _book(course) as book:
-        return list(_Batch(course, assignment, engine, book, force).all(jobs, seen))
+    with alone(course.root, assignment), _book(course) as book:
+        return list(_Batch(course, assignment, standby, book).all(jobs, force, seen))
 
 
 class _Batch:
-    def __init__(self, course: CourseSettings, assignment: str, engine: Engine, book: Book, force: bool) -> None:
-        self._course, self._assignment, self._engine, self._book = course, assignment, engine, book
-        self._force = force
+    def __init__(self, course: CourseSettings, assignment: str, standby: Standby, book: Book) -> None:
+        self._course, self._assignment, self._standby, self._book = course, assignment, standby, book
         try:
+            book.try_to_write()
             self._released = book.released(assignment)
+            self._known = book.graded(assignment)
         except MissingEntry as missing:
             raise Broken(
                 f"the gradebook has no assignment {assignment}: run `nbgrader generate_assignment {assignment}` first"
             ) from missing
-        self._answers = {name: hidden.answers(course.root, name) for name in self._released}
+        except BookClosed as closed:
+            raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._files = encoded_files(course.source(assignment))
-        for name, answers in self._answers.items():
-            if answers:
-                try_solution(engine, answers, self._released[name].cells, self._files)
-        self._salts = Salts(engine)
-        self._known = book.graded(assignment)
+        self._answers: dict[str, hidden.Answers | None] = {}
+        self._ready: Salts | None = None
+        self._preparing = threading.Lock()
 
-    def all(self, jobs: int, seen: Callable[[Result, int], None]) -> Iterator[Result]:
+    def all(self, jobs: int, force: bool, seen: Callable[[Result, int], None]) -> Iterator[Result]:
         submissions = self._course.submissions(self._assignment)
-        waiting = iter(submissions)
+        for folder in submissions:
+            sweep(self._place(folder.parent.name))
+        changed: list[Path] = []
+        for folder in submissions:
+            if force or not self._unchanged(folder):
+                changed.append(folder)
+                continue
+            result = Result(folder.parent.name, "unchanged")
+            seen(result, len(submissions))
+            yield result
+        if changed:
+            self._answers = {name: hidden.answers(self._course.root, name) for name in self._released}
+            self._salts()
+        waiting = iter(changed)
         with ThreadPoolExecutor(jobs) as pool:
             running: set[Future[_Draft]] = set()
             while True:
@@ -119,34 +129,72 @@ class _Batch:
                     seen(result, len(submissions))
                     yield result
 
+    def _place(self, student: str) -> Path:
+        return self._course.autograded(self._assignment, student)
+
+    def _unchanged(self, folder: Path) -> bool:
+        """Was it graded before, from the same files?"""
+        student = folder.parent.name
+        try:
+            return student in self._known and recorded(self._place(student)) == handed_in(folder, self._released).digest
+        except (Unreadable, OSError):
+            return False
+
+    def _salts(self) -> Salts:
+        """An engine that grades the course's own solutions right, and its salts. Raises Broken and CannotIsolate."""
+        with self._preparing:
+            while self._ready is None or self._ready.engine is not self._standby.engine():
+                engine = self._standby.engine()
+                try:
+                    engine.fork().kill()
+                    for name, answers in self._answers.items():
+                        if answers:
+                            try_solution(engine, answers, self._released[name].cells, self._files)
+                    self._ready = Salts(engine)
+                except (Broken, Ended, OSError) as error:
+                    if not self._standby.lost(engine):
+                        raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+            return self._ready
+
     def _try(self, folder: Path) -> _Draft:
         student = folder.parent.name
         try:
             return self._run(student, folder)
-        except (Unreadable, OSError) as error:
-            return _Draft(Result(student, "failed", reasons=[str(error)]))
+        except (Unreadable, Broken) as error:
+            why = str(error)
+        except OSError as error:
+            why = said(error, folder)
+        except CannotIsolate as error:
+            why = f"its process could not be isolated: {error}"
+        except Exception as error:  # ours, but only this submission's: the others are graded
+            why = _fault(error)
+        return _Draft(Result(student, "failed", reasons=[why]))
 
     def _run(self, student: str, folder: Path) -> _Draft:
         """Run every notebook of a submission."""
-        draft = _Draft(Result(student, "graded"), timestamp=_timestamp(folder))
-        raw = {name: read(folder / f"{name}.ipynb") for name in self._released if _exists(folder / f"{name}.ipynb")}
-        draft.digest = _digest(raw, draft.timestamp)
-        if not raw:
-            raise Unreadable(
-                f"no notebook in {folder}: expected {', '.join(f'{name}.ipynb' for name in self._released)}"
-            )
-        if not self._force and student in self._known and self._recorded(student) == draft.digest:
-            draft.result.state = "unchanged"
-            return draft
-        for name, notebook in raw.items():
-            self._run_notebook(draft, name, notebook, self._released[name])
+        found = handed_in(folder, self._released)
+        draft = _Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
+        clean = {name: self._clean(name, data) for name, data in found.raw.items()}
+        del found  # a notebook may be large, and running takes a while
+        for name, notebook in clean.items():
+            self._run_notebook(draft, name, notebook)
         if draft.result.reasons:
             draft.result.state = "flagged"
         return draft
 
-    def _run_notebook(self, draft: _Draft, name: str, raw: dict[str, Any], released: ReleasedNotebook) -> None:
-        clean = sanitize(raw, released.cells, released.kernel)
-        outcome = run(self._engine, clean.notebook, self._answers[name], self._files, self._salts)
+    def _clean(self, name: str, data: bytes) -> Sanitized:
+        released = self._released[name]
+        raw = parse(data, f"{name}.ipynb")
+        try:
+            return sanitize(raw, released.cells, released.kernel)
+        except Unreadable as error:
+            raise Unreadable(f"{name}.ipynb has {error}") from error
+
+    def _run_notebook(self, draft: _Draft, name: str, clean: Sanitized) -> None:
+        released = self._released[name]
+        outcome = self._outcome(name, clean.notebook)
+        if outcome.ended == "died":
+            draft.digest = ""  # the machine may be to blame: the next run tries again
         limited, _ = LimitOutput(config=self._course.config).preprocess(clean.notebook, {})
         draft.notebooks[name] = limited
         draft.scores[name] = _scores(limited)
@@ -164,42 +212,45 @@ class _Batch:
                             "nonsense": "its process spoke out of turn"}[outcome.ended])  # fmt: skip
         draft.result.reasons += reasons
 
+    def _outcome(self, name: str, notebook: NotebookNode) -> Outcome:
+        """Run it; once more when its process ended by itself, and as often as the template ended under it."""
+        tries = 2
+        while True:
+            salts = self._salts()
+            try:
+                outcome = run(salts.engine, notebook, self._answers[name], self._files, salts)
+            except Ended:  # not the submission's own process, but the one that it is compared with: all anew
+                salts.engine.close()
+                outcome = Outcome(ended="died")
+            if outcome.ended == "died" and self._standby.lost(salts.engine):
+                continue
+            tries -= 1
+            if outcome.ended != "died" or not tries:
+                return outcome
+
     # ----------------------------------------------------------------------------------------------------- writing
 
     def _write(self, draft: _Draft) -> Result:
-        result = draft.result
-        if result.state not in ("graded", "flagged"):
+        result, place = draft.result, self._place(draft.result.student)
+        if result.state == "failed":
             return result
         try:
-            place = self._course.autograded(self._assignment, result.student)
-            with _beside(place) as folder:
-                self._fill(folder, draft)
-                result.score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores)
-                _replace(place, folder)
+            with beside(place) as folder:
+                source = self._course.source(self._assignment)
+                fill(folder, source, draft.notebooks, submitted=draft.digest, timestamp=draft.timestamp)
+                forget(place)  # if this ends between the gradebook and the folder, the next run does it again
+                score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores)
+                replace(place, folder)
+                result.score = score
+                return result
         except BookClosed as error:
-            result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
+            why = f"the gradebook cannot be written: {error}"
         except OSError as error:
-            result.state, result.reasons = "failed", [f"{error.filename}: {error.strerror}", *result.reasons]
+            why = said(error, place)
+        except Exception as error:  # a course's own late penalty, say: the others are written
+            why = _fault(error)
+        result.state, result.reasons = "failed", [why, *result.reasons]
         return result
-
-    def _fill(self, folder: Path, draft: _Draft) -> None:
-        source = self._course.source(self._assignment)
-        if source.is_dir():
-            shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.ipynb"))
-        if draft.timestamp:
-            (folder / "timestamp.txt").write_text(draft.timestamp + "\n", encoding="utf-8")
-        for name, notebook in draft.notebooks.items():
-            (folder / f"{name}.ipynb").write_text(nbformat.writes(notebook, version=4) + "\n", encoding="utf-8")
-        (folder / RECORD).write_text(json.dumps({"submitted": draft.digest}), encoding="utf-8")
-        for path in folder.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o444)
-
-    def _recorded(self, student: str) -> str | None:
-        try:
-            path = self._course.autograded(self._assignment, student) / RECORD
-            return str(json.loads(path.read_text(encoding="utf-8"))["submitted"])
-        except (OSError, ValueError, LookupError, TypeError):
-            return None
 
 
 def _scores(notebook: NotebookNode) -> NotebookScores:
@@ -214,24 +265,6 @@ def _scores(notebook: NotebookNode) -> NotebookScores:
 
 
 @contextlib.contextmanager
-def _alone(root: Path, assignment: str) -> Iterator[None]:
-    """Let no second grader work on the same assignment. The lock ends with the process, however it ends."""
-    folder = root / ".autograder"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(folder / f"{assignment}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise Broken(f"{error.filename}: {error.strerror}: a course folder must be writable to be graded") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise Broken(f"another grader is at work on {assignment}: wait for it, or end it") from None
-    finally:
-        os.close(lock)
-
-
-@contextlib.contextmanager
 def _book(course: CourseSettings) -> Iterator[Book]:
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
@@ -241,46 +274,5 @@ def _book(course: CourseSettings) -> Iterator[Book]:
         yield Book(gradebook, course.late_penalty)
 
 
-@contextlib.contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """A new folder on the same disk, which is gone in the end unless it was moved."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    draft = place.parent / f".{place.name}.{os.getpid()}"
-    _remove(draft)
-    draft.mkdir()
-    try:
-        yield draft
-    finally:
-        _remove(draft)
-
-
-def _replace(place: Path, folder: Path) -> None:
-    old = place.parent / f".{place.name}.old"
-    _remove(old)
-    with contextlib.suppress(FileNotFoundError):
-        place.rename(old)
-    folder.rename(place)
-    _remove(old)
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _exists(path: Path) -> bool:
-    """Is there something of this name, if only a link that leads nowhere?"""
-    return os.path.lexists(path)
-
-
-def _timestamp(folder: Path) -> str | None:
-    """nbgrader's note of when a submission came."""
-    path = folder / "timestamp.txt"
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if stat.S_ISREG(path.lstat().st_mode) and path.lstat().st_size < 200:
-            return path.read_text(encoding="utf-8").strip() or None
-    return None
-
-
-def _digest(raw: dict[str, dict[str, Any]], timestamp: str | None) -> str:
-    text = json.dumps([raw, timestamp], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _fault(error: Exception) -> str:
+    return f"our error, please report it: {type(error).__name__}: {error}"

@@ -5,7 +5,9 @@ Whoever sits at the other end may send anything: what is too long or no JSON is 
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import socket
 import struct
 import time
@@ -13,6 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 LARGEST = 32 << 20  # bytes of one message
+LARGEST_ANSWER = 8 << 20  # of one from a child: as JSON data in memory, it can be 30 times as large
+_PROOF = 16  # bytes
+_LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character may be
 _LENGTH = struct.Struct("!I")
 _LOOK_EVERY = 0.2  # seconds between two looks at what the child uses
 
@@ -29,21 +34,45 @@ class Malformed(Exception):
     """What came is not a message."""
 
 
+def pin(thing: object) -> None:
+    """Look the methods of an object up once: to replace them on its class then changes nothing."""
+    for name, member in vars(type(thing)).items():
+        if callable(member) and not name.startswith("__"):
+            setattr(thing, name, getattr(thing, name))
+
+
 class Channel:
-    """One end of the socket."""
+    """One end of the socket.
 
-    def __init__(self, end: socket.socket) -> None:
-        self._end = end
+    Once both ends have the same key, a message proves that its sender has it, too: who shares only the socket, as all
+    that a submission starts does, cannot speak.
+    """
 
-    def send(self, message: dict[str, Any]) -> None:
+    def __init__(self, end: socket.socket, largest: int = LARGEST) -> None:
+        self._end, self._largest = end, largest
+        self._keyed = hashlib.blake2b(digest_size=_PROOF)
+        self._sent = self._received = 0
+        pin(self)
+
+    def agree(self, key: str) -> None:
+        """Use `key`, in hexadecimal digits, from now on."""
+        self._keyed = hashlib.blake2b(digest_size=_PROOF, key=bytes.fromhex(key))
+
+    def _proof(self, number: int, data: bytes) -> bytes:
+        keyed = self._keyed.copy()
+        keyed.update(_LENGTH.pack(number) + data)
+        return keyed.digest()
+
+    def send(self, message: dict[str, Any], largest: int = LARGEST) -> None:
         """Raises Closed, and ValueError for a message that is too large or no JSON data."""
         data = json.dumps(message, ensure_ascii=True, allow_nan=False).encode()
-        if len(data) > LARGEST:
-            raise ValueError(f"a message of {len(data)} bytes; at most {LARGEST} go through")
+        if len(data) > largest:
+            raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
         try:
-            self._end.sendall(_LENGTH.pack(len(data)) + data)
+            self._end.sendall(_LENGTH.pack(len(data)) + self._proof(self._sent, data) + data)
         except OSError as error:
             raise Closed from error
+        self._sent += 1
 
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """The next message. `look` is called now and then while waiting, and may raise.
@@ -52,11 +81,19 @@ class Channel:
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline, look))
-        if length > LARGEST:
+        if length > self._largest:
             raise Malformed(f"a message of {length} bytes")
-        data = self._exactly(length, deadline, look)
         try:
-            message = json.loads(data)
+            proof, data = self._exactly(_PROOF, deadline, look), self._exactly(length, deadline, look)
+        except (Closed, TimedOut) as error:
+            raise Malformed("cut off") from error
+        if proof != self._proof(self._received, data):
+            raise Malformed("another sender")
+        self._received += 1
+        try:
+            message = json.loads(data, parse_constant=_refuse)
+            if _LONE.search(data):  # half a character cannot be written to a file
+                message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             raise Malformed("no JSON") from error
         if not isinstance(message, dict):
@@ -65,15 +102,18 @@ class Channel:
 
     def _exactly(self, count: int, deadline: float | None, look: Callable[[], None]) -> bytes:
         parts: list[bytes] = []
+        looked = time.monotonic()
         while count:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
                 raise TimedOut
-            self._end.settimeout(None if left is None else min(left, _LOOK_EVERY))
+            if now >= looked + _LOOK_EVERY:  # also while something drips in
+                look()
+                looked = now
+            self._end.settimeout(None if deadline is None else min(deadline - now, _LOOK_EVERY))
             try:
                 part = self._end.recv(min(count, 1 << 20))
             except TimeoutError:
-                look()
                 continue
             except OSError as error:
                 raise Closed from error
@@ -85,3 +125,7 @@ class Channel:
 
     def close(self) -> None:
         self._end.close()
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

@@ -8,7 +8,10 @@ from __future__ import annotations
 import base64
 import os
 import sys
+import tempfile
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from ..exercise import Exercise
 from ..judge import screen
 from ..probe import code_digest, observe
 from ..undisturbed import limited
-from .channel import Channel, Closed
+from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
 from .isolation import Limits
 from .wire import pack_run
@@ -139,6 +142,11 @@ class Shell(InteractiveShell):
         error = {"output_type": "error", "ename": name, "evalue": said, "traceback": [str(line) for line in stb]}
         self.outputs.add(error, sum(map(len, error["traceback"])) + len(said))
 
+    @contextmanager
+    def _tee(self, channel: str) -> Iterator[None]:
+        """IPython keeps a second copy of all that is printed, without a limit: here, none."""
+        yield
+
     def init_virtualenv(self) -> None:
         """The environment is the one that the template runs in."""
 
@@ -146,22 +154,39 @@ class Shell(InteractiveShell):
 def _said(error: object) -> str:
     try:
         return str(error)[:4000]
-    except Exception:  # a student's own exception class may be broken
+    except BaseException:  # a student's own exception class may be broken
         return ""
+
+
+def _fault() -> str:
+    try:
+        return traceback.format_exc(limit=-4)[-2000:]
+    except BaseException:
+        return "an exception that cannot be shown"
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
     """Answer the grader until it hangs up. Never returns."""
     torch.set_num_threads(1)
-    worker = _Worker(shell, guard, limits)
+    worker, me = _Worker(shell, guard, limits), os.getpid()
     try:
+        channel.agree(channel.receive()["key"])
+        guard.watch()
         while True:
             asked = channel.receive()
             try:
                 answer = getattr(worker, f"do_{asked.pop('do')}")(**asked)
-            except Exception:  # ours, or what the submission made of our code; the grader cannot tell
-                answer = {"fault": traceback.format_exc(limit=-4)[-2000:]}
-            channel.send(answer)
+            except BaseException:  # ours, or what the submission made of our code; the grader cannot tell
+                answer = {"fault": _fault()}
+            if os.getpid() != me:  # a copy that the submission made of this process
+                break
+            answer["reached"] = guard.reached[:20]
+            try:
+                channel.send(answer, LARGEST_ANSWER)
+            except ValueError as error:  # larger than a message may be
+                channel.send({"fault": str(error)})
+    except Malformed:  # somebody else reads from the socket, too
+        channel.send({"reached": ["a message for the worker"]})
     except Closed:
         pass
     finally:
@@ -174,6 +199,8 @@ class _Worker:
     def __init__(self, shell: Shell, guard: Guard, limits: Limits) -> None:
         self._shell, self._guard, self._limits = shell, guard, limits
         self._known: dict[str, Exercise] = {}
+        self._changed: list[str] = []  # before the last observation
+        pin(self)
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
         """Put an assignment's files beside the notebook, and load the exercises before any student's line runs."""
@@ -181,7 +208,7 @@ class _Worker:
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(base64.b64decode(data))
-        self._known = exercises.load(lesson) if lesson else {}
+        self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
         return {"exercises": sorted(self._known)}
 
     def do_cell(self, source: str) -> dict[str, Any]:
@@ -201,6 +228,7 @@ class _Worker:
 
     def do_observe(self, exercise: str, seed: str) -> dict[str, Any]:
         """Run an exercise's probe on the cases of a seed, with what the submission defined by now."""
+        self._changed = self._guard.changed()
         asked = self._known[exercise]
         namespace = self._shell.user_ns
         absent = screen(asked, namespace)
@@ -212,8 +240,9 @@ class _Worker:
         return {"runs": [pack_run(run) for run in observe(asked, answer, seed)], "code": code_digest(answer)}
 
     def do_guard(self, salt: str) -> dict[str, Any]:
-        """What was changed, and the proof that nothing was."""
-        return {"changed": self._guard.changed()[:20], "fingerprint": self._guard.fingerprint(salt)}
+        """What was changed, now or before the last observation, and the proof that nothing is."""
+        changed = list(dict.fromkeys([*self._changed, *self._guard.changed()]))
+        return {"changed": changed[:20], "fingerprint": self._guard.fingerprint(salt)}
 
     def do_modules(self) -> dict[str, Any]:
         """Names of the modules that are imported by now."""
@@ -227,7 +256,7 @@ class _Descriptors:
         self._outputs = outputs
 
     def __enter__(self) -> None:
-        self._files = {number: os.memfd_create(f"fd{number}") for number in (1, 2)}
+        self._files = {number: os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600) for number in (1, 2)}
         for number, file in self._files.items():
             os.dup2(file, number)
 

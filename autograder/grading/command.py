@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import time
@@ -14,7 +15,9 @@ from ..authoring.source import Broken
 from .batch import Result, grade
 from .engine import Engine
 from .isolation import CannotIsolate
+from .places import said
 from .settings import CourseSettings, course_settings
+from .standby import Standby
 
 
 def grade_course(
@@ -24,6 +27,7 @@ def grade_course(
 
     Raises Broken with the remedy when nothing can be graded.
     """
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
     if not chosen:
@@ -33,11 +37,13 @@ def grade_course(
     results: dict[str, list[Result]] = {}
     settings = course.isolation
     try:
-        with Engine(settings.limits(), isolated=(isolation or settings.isolation) == "full") as engine:
+        with Standby(
+            lambda: Engine(settings.limits(), isolated=(isolation or settings.isolation) == "full")
+        ) as standby:
             for name in chosen:
                 progress = Progress(name)
                 results[name] = grade(
-                    course, name, engine, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
+                    course, name, standby, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
                 )
                 progress.end()
     except CannotIsolate as refused:
@@ -45,11 +51,15 @@ def grade_course(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
             "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
         ) from refused
+    except OSError as error:
+        raise Broken(
+            f"{said(error, course.root)}: what has been graded stays; grade again when it is mended"
+        ) from error
     if as_json:
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
-            print(table(course, name, found))
+            print(_printable(table(course, name, found)))
     return int(any(each.state == "failed" for found in results.values() for each in found))
 
 
@@ -91,3 +101,8 @@ def table(course: CourseSettings, name: str, results: list[Result]) -> str:
         f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "unchanged") if kinds[state]
     )
     return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])
+
+
+def _printable(text: str) -> str:
+    """Names of folders and what a submission said go to a terminal: as text, and as nothing that it would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

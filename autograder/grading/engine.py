@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .channel import Channel, Closed, Malformed, TimedOut
+from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .isolation import CannotIsolate, Limits
 from .template import FORK, IMPORT
 
@@ -92,7 +93,7 @@ class Engine:
             except (OSError, ValueError) as error:
                 ours.close()
                 raise Ended("died") from error
-        child = Child(Channel(ours), handle, json.loads(data)["process"], self.limits)
+        child = Child(Channel(ours, LARGEST_ANSWER), handle, json.loads(data)["process"], self.limits)
         try:
             ready = child.receive(_START)
         except Ended:
@@ -101,6 +102,7 @@ class Engine:
         if "refused" in ready:
             child.kill()
             raise CannotIsolate(str(ready["refused"]))
+        child.agree(secrets.token_hex(16))
         return child
 
     def learn(self, modules: list[str]) -> None:
@@ -132,6 +134,14 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+    def agree(self, key: str) -> None:
+        """Give the child the key of the channel, before any line of a student's runs. Raises Ended."""
+        try:
+            self._channel.send({"key": key})
+        except Closed:
+            raise Ended("died") from None
+        self._channel.agree(key)
 
     def ask(self, do: str, seconds: float | None = None, **arguments: Any) -> dict[str, Any]:
         """Ask for one thing (see `child`). After `seconds`, and some to stop by itself, the child is killed.

@@ -20,12 +20,13 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.utils import parse_utc
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from .sanitize import Released
 from .scores import Score
 
-_PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
+PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
 
 
 class BookClosed(Exception):
@@ -54,6 +55,17 @@ class Book:
 
     def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
+        self._patience = PATIENCE
+
+    def try_to_write(self) -> None:
+        """Raises BookClosed when nothing can ever be written; a lock may still be released."""
+        try:
+            self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
+        except SQLAlchemyError as error:
+            if not _passes(error):
+                raise BookClosed(_said(error)) from error
+        finally:
+            self._db.rollback()
 
     def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
         """The notebooks of an assignment by name. Raises MissingEntry when nothing of that name was generated."""
@@ -94,21 +106,24 @@ class Book:
         """Write one submission; what a person gave stays. Returns the score. Raises BookClosed, having written nothing.
 
         As nbgrader has it: a cell with a manual score is marked for another look, a late one gets its penalty.
+        A lock is waited for; after one that lasted too long, no other is until one is released.
         """
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + self._patience
         while True:
             try:
                 score = self._write(assignment, student, timestamp, notebooks)
                 self._db.commit()
-            except OperationalError as error:
+            except SQLAlchemyError as error:
                 self._db.rollback()
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise BookClosed(str(error.orig)) from error
+                if not _passes(error) or time.monotonic() > until:
+                    self._patience = 0.0
+                    raise BookClosed(_said(error)) from error
                 time.sleep(0.2)
             except BaseException:
                 self._db.rollback()
                 raise
             else:
+                self._patience = PATIENCE
                 return score
 
     def _write(
@@ -165,3 +180,12 @@ class Book:
             Grade(cell_id=cell.id, notebook=submitted)
             Comment(cell_id=cell.id, notebook=submitted)
         self._db.add(submitted)
+
+
+def _passes(error: SQLAlchemyError) -> bool:
+    """Does it come from somebody else's writing, who will have done some time?"""
+    return "locked" in str(error) or isinstance(error, IntegrityError)
+
+
+def _said(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]

@@ -14,6 +14,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import syscalls
+
 # From <sched.h>, <sys/mount.h>, <sys/prctl.h>; the numbers are part of the kernel's interface and do not change.
 _NEW_MOUNTS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PIDS, _NEW_NET = (
     0x00020000,
@@ -219,6 +221,7 @@ def _seal() -> None:
         _libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP; fails beyond the last one
     _check("capset", _libc.capset(ctypes.byref(_Header(_CAPABILITIES_3, 0)), (_Data * 2)()))
     end_with_parent()  # a change of user has cleared it
+    _check("prctl(PR_SET_SECCOMP)", syscalls.refuse())
 
 
 def _limit(limits: Limits) -> None:

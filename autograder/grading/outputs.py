@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import bleach
@@ -35,6 +36,7 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
 
 
 _MOST = 200  # outputs of one cell
+_MOST_TAGS = 2_000  # of one page: what it takes to clean it grows with their square
 _PICTURES = ("image/png", "image/jpeg")
 _TAGS = {
     *bleach.ALLOWED_TAGS,
@@ -56,31 +58,53 @@ _TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 
-def kept_outputs(raw: object, number: int) -> list[NotebookNode]:
+@dataclass
+class Room:
+    """What is left for the outputs of a whole notebook: characters, and tags of HTML."""
+
+    characters: int = 32 << 20
+    tags: int = 20_000
+
+    def take(self, data: dict[str, str]) -> bool:
+        """Is there room for this? If so, it is taken."""
+        size, tags = sum(map(len, data.values())), data.get("text/html", "").count("<")
+        if size > self.characters or tags > min(self.tags, _MOST_TAGS):
+            return False
+        self.characters, self.tags = self.characters - size, self.tags - tags
+        return True
+
+
+def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[NotebookNode]:
     """Outputs as a child sent them, made anew as nbformat has them. What has another form is left out.
 
     Text, errors and bitmaps stay as they are; HTML loses its scripts; a record of a verdict is never a student's.
+    What there is no `room` for is left out, too.
     """
-    found = [_kept(each, number) for each in raw[:_MOST]] if isinstance(raw, list) else []
+    room = room or Room()
+    found = [_kept(each, number, room) for each in raw[:_MOST]] if isinstance(raw, list) else []
     return [output for output in found if output is not None]
 
 
-def _kept(raw: object, number: int) -> NotebookNode | None:
+def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
     match raw:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
-            return new_output("stream", name=name, text=text)
+            return new_output("stream", name=name, text=text) if room.take({name: text}) else None
         case {"output_type": "error", "ename": str(name), "evalue": str(said), "traceback": list(lines)}:
-            return new_output("error", ename=name, evalue=said, traceback=[str(line) for line in lines])
+            text = "\n".join(map(str, lines))
+            kept = room.take({"name": name, "said": said, "lines": text})
+            return new_output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
         case {"output_type": "execute_result", "data": dict(data)}:
-            return new_output("execute_result", data=_kept_data(data), execution_count=number)
+            return new_output("execute_result", data=_kept_data(data, room), execution_count=number)
         case {"output_type": "display_data", "data": dict(data)}:
-            return new_output("display_data", data=_kept_data(data))
+            return new_output("display_data", data=_kept_data(data, room))
     return None
 
 
-def _kept_data(data: dict[str, object]) -> dict[str, str]:
+def _kept_data(data: dict[str, object], room: Room) -> dict[str, str]:
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
-    if isinstance(page := data.get("text/html"), str):
+    kept = kept if room.take(kept) else {}
+    page = data.get("text/html")
+    if isinstance(page, str) and room.take({"text/html": page}):
         kept["text/html"] = bleach.clean(page, tags=_TAGS, attributes={"*": ["lang"]}, strip=True)
     return kept

@@ -7,6 +7,7 @@ believed, so no tag, attachment or unknown key changes how it is graded or survi
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -70,30 +71,52 @@ class Sanitized:
 
 def read(path: Path) -> dict[str, Any]:
     """The JSON of a submitted notebook in format 4. Raises Unreadable."""
+    return parse(load(path), path.name)
+
+
+def load(path: Path) -> bytes:
+    """A file as a student handed it in. Raises Unreadable when it is no file, or too large."""
     try:
         # Neither a link out of the submission nor a pipe that never ends.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise Unreadable(f"{path.name} cannot be opened: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise Unreadable(f"{path.name} cannot be opened: {why}") from error
+    # Not `os.fdopen`: of a folder it raises, and closes nothing.
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable(f"{path.name} is no regular file")
         if status.st_size > LARGEST:
             raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {LARGEST >> 20} MB are read")
-        data = file.read(LARGEST + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST + 1)
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def parse(data: bytes, name: str) -> dict[str, Any]:
+    """The JSON of a notebook in format 4, called `name` in what is said of it. Raises Unreadable."""
+    if not data.strip():
+        raise Unreadable(f"{name} is empty")
     try:
         raw = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{path.name} is no notebook: {type(error).__name__}") from error
+    except RecursionError as error:
+        raise Unreadable(f"{name} is no notebook: its JSON is nested too deeply") from error
+    except ValueError as error:
+        raise Unreadable(f"{name} is no notebook: {error}") from error
     if not isinstance(raw, dict):
-        raise Unreadable(f"{path.name} is no notebook: its JSON is no object")
+        raise Unreadable(f"{name} is no notebook: its JSON is no object")
     if raw.get("nbformat") in (2, 3):
-        raw = _upgraded(raw, path.name)
+        raw = _upgraded(raw, name)
     if raw.get("nbformat") != 4:
-        raise Unreadable(f"{path.name} has notebook format {str(raw.get('nbformat'))[:20]}; 4 is needed")
+        said = raw.get("nbformat")
+        what = f"notebook format {said}"[:40] if isinstance(said, int) else "no number of a notebook format"
+        raise Unreadable(f"{name} has {what}; 4 is needed")
     if not isinstance(raw.get("cells"), list):
-        raise Unreadable(f"{path.name} has no list of cells")
+        raise Unreadable(f"{name} has no list of cells")
     notebook: dict[str, Any] = raw
     return notebook
 
@@ -107,7 +130,7 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
     """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
-    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _MAKE]
+    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in [*_MAKE]]
     sources = [_source(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
         raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
@@ -163,7 +186,9 @@ def _name(cell: Mapping[str, Any]) -> str:
 def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:
     claimed = cell.get("id")
     name = claimed if isinstance(claimed, str) and _ID.fullmatch(claimed) and claimed not in taken else f"cell-{index}"
-    while name in taken:
-        name += "x"
+    for number in range(len(taken)):
+        if name not in taken:
+            break
+        name = f"cell-{index}-{number}"
     taken.add(name)
     return name

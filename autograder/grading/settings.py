@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,16 +50,17 @@ class CourseSettings:
         return sorted(
             folder
             for folder in found
-            if folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink()
-            if not folder.parent.name.startswith(".")
+            if _is_folder(folder) and _is_folder(folder.parent) and not folder.parent.name.startswith(".")
         )
 
     def assignments(self) -> list[str]:
         """The assignments of which something was handed in."""
         above = self._path(self.directory.submitted_directory, "STUDENT", "x").parents[1]
-        folders = [each for student in (above.iterdir() if above.is_dir() else []) if student.is_dir()
-                   for each in student.iterdir()]  # fmt: skip
-        return sorted({folder.name for folder in folders if folder.is_dir() and not folder.name.startswith(".")})
+        names: set[str] = set()
+        for student in above.iterdir() if above.is_dir() else []:
+            with contextlib.suppress(PermissionError, NotADirectoryError):
+                names |= {folder.name for folder in student.iterdir() if _is_folder(folder)}
+        return sorted(name for name in names if not name.startswith("."))
 
     @property
     def isolation(self) -> RunIsolated:
@@ -87,6 +89,16 @@ def course_settings(root: Path) -> CourseSettings:
         config = app.config
         config.CourseDirectory.root = str(root)
         return CourseSettings(root, config, CourseDirectory(config=config))
+
+
+def _is_folder(path: Path) -> bool:
+    """Is it a folder, and no link? One that cannot be looked at counts: grading it says why."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from ..language import LANGUAGES, Note, message
 from ..verdict import MIME, Verdict
 from .engine import Child, Ended, Engine
 from .hidden import Answers
-from .outputs import kept_outputs
+from .outputs import Room, kept_outputs
 from .wire import unpack_note, unpack_run
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
@@ -77,6 +77,7 @@ class _Run:
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
+        self._room = Room()
         self._observed: dict[str, str] = {}  # by exercise; equal ones show that two answers behave alike
 
     def run(self) -> Outcome:
@@ -100,6 +101,8 @@ class _Run:
                 else:
                     cell.outputs = self._plain(child, cell, number)
                 cell.execution_count = number
+            if child:
+                self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
         finally:
             if child:
                 child.kill()
@@ -117,11 +120,14 @@ class _Run:
         if self._outcome.ended:
             return None
         try:
-            return ask()
+            answer = ask()
+            for what in answer.get("reached", []):
+                self._flag(f"reached for what is hidden: {what}")
+            return answer
         except Ended as ended:
             self._outcome.ended = ended.why
             if ended.why == "nonsense":
-                self._flag("what came over the channel was no message")
+                self._flag("what came over the channel was no message of the worker's")
             return None
 
     def _flag(self, what: str) -> None:
@@ -135,7 +141,7 @@ class _Run:
             why = self._outcome.ended
             stopped = [] if before or why is None else [_stopped(why, self._language)]
             return stopped
-        return kept_outputs(answer.get("outputs"), number)
+        return kept_outputs(answer.get("outputs"), number, self._room)
 
     def _check(self, child: Child | None, name: str) -> Verdict:
         assert self._answers is not None
@@ -170,22 +176,29 @@ class _Run:
             self._observed[exercise.name] = _digest(answer["runs"])
             code = answer["code"]
             verdict = judge(exercise, runs, expected, code if isinstance(code, str) else None)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            self._flag(f"{exercise.name}: what came back was no observation ({error})")
+        except Exception as error:  # whatever a message made up by a student can cause here
+            self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"}))
         return _without_inputs(verdict)
 
     def _unless_tampered(self, child: Child, exercise: Exercise, verdict: Verdict) -> Verdict:
         """The verdict, if all that it rests on in the child is as it was; else one that waits for a person."""
-        salt, untouched = self._salts[len(self._outcome.verdicts)]
-        said = self._guarded(lambda: child.ask("guard", salt=salt)) or {}
-        changed = said.get("changed")
-        if said.get("fingerprint") == untouched and changed == []:
-            return verdict
+        what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
+        return verdict if what is None else unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
+
+    def _tampered(self, child: Child, when: str, index: int) -> str | None:
+        """What in the child is not as it was, also to be read in the flags; None if all is."""
+        salt, untouched = self._salts[index]
+        said = self._guarded(lambda: child.ask("guard", salt=salt))
+        if said is None and not index:
+            return None  # it has ended, and nothing rests on it any more
+        changed = (said or {}).get("changed")
+        if said and said.get("fingerprint") == untouched and changed == []:
+            return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
         what = ", ".join(named[:5]) or "?"
-        self._flag(f"{exercise.name}: replaced or left on: {what}")
-        return unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
+        self._flag(f"{when}: replaced or left on: {what}")
+        return what
 
     def _verdict_output(self, name: str, verdict: Verdict, number: int) -> NotebookNode:
         data = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..language import LANGUAGES, MESSAGES, Note
 from ..probe import Raised, Run, decode_run, encode_run
 
 _LONGEST = 4000  # characters of a text on a card
+_MOST = 50  # notes on one run, or inputs that it edited
 
 
 def pack_run(run: Run) -> dict[str, Any]:
@@ -26,15 +28,14 @@ def unpack_run(data: Any) -> Run:
     try:
         core = {key: data[key] for key in (("raised",) if "raised" in data else ("values", "edited"))}
         run = decode_run(core)
-        notes = tuple(unpack_note(*item) for item in data["notes"])
+        notes = tuple(unpack_note(*item) for item in data["notes"][:_MOST])
         raised = run.raised
         if raised is not None:
-            unpack_note(raised.id, raised.parameters)
+            note = unpack_note(raised.id, raised.parameters)
             line, code = data["at"]
-            raised = Raised(
-                raised.whose, raised.id, raised.parameters, None if line is None else int(line), _text(code)
-            )
-        edited = tuple(_text(name) for name in data["edited"])
+            line = None if line is None else int(line)
+            raised = Raised(_text(raised.whose), note.id, note.parameters, line, _text(code))
+        edited = tuple(_text(name) for name in data["edited"][:_MOST])
         return replace(
             run, raised=raised, notes=notes, edited=edited, called=_text(data["called"]), inputs=_text(data["inputs"])
         )
@@ -65,7 +66,9 @@ def _plain(parameters: dict[str, object]) -> dict[str, object]:
 def _scalar(value: object) -> object:
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, (bool, int, float)):
+    if isinstance(value, (int, float)) and math.isfinite(value) and abs(value) < 1e18:
+        return value
+    if value is None:
         return value
     raise ValueError("not a parameter of a note")
 

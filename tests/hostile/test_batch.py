@@ -1,0 +1,123 @@
+"""`autograder grade` on a course folder in which honest and hostile submissions lie side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import bombs
+import messages
+import nbformat
+import pytest
+import reaching
+import tricks
+from attacks import HALF, Attack
+from course_folder import BIN, Course
+from submissions import Submission, all_of, expected_scores, read
+
+import notebooks
+from autograder.authoring.source import Lesson
+from autograder.grading.course import make_course
+
+ATTACKS = {
+    attack.name: attack
+    for attack in (*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL)
+    if attack.name
+    in (
+        "comparison functions replaced",
+        "the sizes that a budget is measured with made small",
+        "a counter of the probe found by frame walk and set",
+        "frames written to every socket in a cell",
+        "names and errors with lone surrogates",
+        "a verdict of one's own among the outputs, and pages with scripts",
+        "the host's files written",
+        "detached processes",
+        "signals to everybody",
+        "memory in files without a name",
+        "a flood of the disk",
+        "tags that skip execution",
+        "points of 1e9 and grade flags flipped",
+        "own cells that carry a check's grade id",
+        "checks deleted",
+        "cells that are none, lone surrogates, control characters",
+    )
+}
+HONEST = ("solved-en", "blank-ru", "mistakes-1", "mistakes-4", "raises", "wrong-kind")
+
+
+@pytest.fixture(scope="module")
+def course(lesson_source: Lesson, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Everything handed in, nothing graded. The hostile ones come between the honest ones."""
+    folder = tmp_path_factory.mktemp("batch") / "calculus"
+    make_course(folder, None)
+    course = Course(folder, lesson_source, [each for each in all_of(lesson_source) if each.student in HONEST])
+    course.nbgrader("generate_assignment", course.name)
+    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    for submission in [*course.submissions, Submission("plain", "en", HALF)]:
+        _hand_in(course, submission.student, submission.notebook(read(course.released(submission.language))))
+    for number, attack in enumerate(ATTACKS.values()):
+        _hand_in(course, f"h{number}", _hostile(attack, course))
+    place = _place(course, "link")
+    place.parent.mkdir(parents=True)
+    place.symlink_to(_place(course, "solved-en"))
+    place = _place(course, "pipe")
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+    _place(course, "folder").mkdir(parents=True)
+    (course.folder / "submitted" / "thief").symlink_to(course.folder / "submitted" / "solved-en")
+    beside = _place(course, "h0").parent
+    beside.joinpath("torch.py").write_text("raise SystemExit(0)", encoding="utf-8")
+    beside.joinpath("secret").symlink_to(course.folder / "secret")
+    return course
+
+
+def _place(course: Course, student: str) -> Path:
+    return course.folder / "submitted" / student / course.name / f"{course.name}.ipynb"
+
+
+def _hand_in(course: Course, student: str, notebook: Any) -> None:
+    place = _place(course, student)
+    place.parent.mkdir(parents=True)
+    place.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
+    filled = Submission("x", "en", {**HALF, **attack.answers}).notebook(read(course.released("en")))
+    raw: dict[str, Any] = json.loads(json.dumps(filled))
+    for where, source in ((3, attack.first.replace("HOST", str(course.folder))), (len(raw["cells"]), attack.last)):
+        raw["cells"].insert(where, json.loads(json.dumps(nbformat.v4.new_code_cell(source))))
+    if attack.edit:
+        attack.edit(raw)
+    return raw
+
+
+def test_batch(course: Course) -> None:
+    before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
+    done = subprocess.run(
+        [BIN / "autograder", "grade", course.folder, "--json"], capture_output=True, text=True, timeout=500
+    )
+    results = {each["student"]: each for each in json.loads(done.stdout)[course.name]}
+
+    for submission in course.submissions:
+        expected = expected_scores(submission, read(course.released(submission.language)), course.lesson)
+        found = results[submission.student]
+        assert (found["score"], found["reasons"]) == (sum(expected.values()), []), submission.student
+    for number, attack in enumerate(ATTACKS.values()):
+        found = results[f"h{number}"]
+        assert found["score"] <= results["plain"]["score"], attack.name
+        if attack.flagged:
+            assert found["state"] == "flagged", attack.name
+            assert any(attack.flagged in reason for reason in found["reasons"]), (attack.name, found["reasons"])
+        page = _place(course, f"h{number}").as_posix().replace("/submitted/", "/autograded/")
+        nbformat.validate(read(page))
+    for student in ("link", "pipe", "folder"):
+        assert results[student]["state"] == "failed"
+        assert results[student]["score"] is None
+    assert "thief" not in results
+    after = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
+    assert set(after) - set(before) <= {Path("autograded"), Path(".autograder")}
+    assert not list(course.folder.rglob("hostile.txt"))
+    assert not list((course.folder / "autograded").rglob("torch.py"))

@@ -1,0 +1,195 @@
+"""Submissions that solve little and try much: no trick pays, none harms another, and tampering is named.
+
+Each is run as `autograder grade` runs it, in a child with small limits. What a trick must not do is looked for where it
+would show: in the scores beside those of the same submission without it, in the outputs, among the processes of this
+machine, in a folder of it, and in the points of an honest submission that is graded next.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bombs
+import messages
+import nbformat
+import pytest
+import reaching
+import tricks
+from attacks import HALF, Attack
+from submissions import Submission
+
+import notebooks
+from autograder.authoring.notebooks import source_notebook, student_notebook
+from autograder.authoring.source import Lesson, solutions
+from autograder.exercise import Exercise
+from autograder.grading import hidden
+from autograder.grading.engine import Engine
+from autograder.grading.isolation import Limits
+from autograder.grading.sanitize import Released, sanitize
+from autograder.grading.scores import is_check, score_of
+from autograder.grading.submission import Outcome, Salts, run
+from autograder.verdict import MIME
+
+LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
+ATTACKS = [*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL]
+_EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
+_NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
+
+
+@dataclass
+class Host:
+    """What attacks are made on: an engine, the assignment, and a folder beside the course."""
+
+    engine: Engine
+    answers: hidden.Answers
+    released: dict[str, Released]
+    blank: dict[str, Any]
+    solved: dict[str, str]
+    folder: Path
+    salts: Salts
+    plain: dict[str, dict[str, float]] = field(default_factory=dict)  # points without a trick, by answers
+
+    def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
+        """Grade a notebook; its outcome and what becomes of it."""
+        clean = sanitize(raw, self.released, None)
+        return run(self.engine, clean.notebook, self.answers, {}, self.salts), clean.notebook
+
+    def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
+        """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
+        filled = Submission("x", "en", answers).notebook(nbformat.from_dict(self.blank))
+        raw: dict[str, Any] = json.loads(json.dumps(filled))
+        raw["cells"] = [
+            _cell("namespace", _NAMESPACE),
+            *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and _is_needed(cell)),
+            _cell("last", last),
+        ]
+        raw["cells"].insert(3, _cell("first", first))
+        return raw
+
+    def points_without(self, answers: dict[str, str]) -> dict[str, float]:
+        key = json.dumps(answers)
+        if key not in self.plain:
+            outcome, _ = self.hand_in(self.notebook(answers))
+            assert not outcome.flags
+            self.plain[key] = points(outcome)
+        return self.plain[key]
+
+
+def _is_needed(cell: dict[str, Any]) -> bool:
+    role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
+    return name in _EXERCISES if role else cell["source"].startswith(("import torch", "from autograder import"))
+
+
+def _cell(name: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": name, "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+
+
+def points(outcome: Outcome) -> dict[str, float]:
+    return {name: verdict.points for name, verdict in outcome.verdicts.items() if verdict.points}
+
+
+@pytest.fixture(scope="module")
+def host(
+    lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "course").mkdir()
+    (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
+    folder.joinpath("course").chmod(0o777)
+    blank = student_notebook(source_notebook(lesson_source, exercises), "en")
+    answers = hidden.answers(folder / "course", lesson_source.file_name)
+    assert answers is not None
+    released = {}
+    for cell in blank.cells:
+        ours = cell.metadata.get("nbgrader")
+        if ours:
+            locked = ours.locked or (ours.grade and not ours.solution)
+            released[ours.grade_id] = Released(
+                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
+            )
+    solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
+    with Engine(LIMITS) as engine:
+        yield Host(engine, answers, released, blank, solved, folder / "course", Salts(engine))
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_attack(attack: Attack, host: Host) -> None:
+    answers = {**HALF, **attack.answers}
+    without = {**HALF, **(attack.answers if attack.without is None else attack.without)}
+    place = str(host.folder)
+    raw = host.notebook(answers, attack.first.replace("HOST", place), attack.last)
+    if attack.edit:
+        attack.edit(raw)
+    outcome, notebook = host.hand_in(copy.deepcopy(raw))
+
+    got, allowed = points(outcome), host.points_without(without)
+    assert {name: (got[name], allowed.get(name, 0)) for name in got if got[name] > allowed.get(name, 0)} == {}
+    if attack.flagged:
+        assert any(attack.flagged in flag for flag in outcome.flags), (outcome.flags, outcome.ended)
+    else:
+        assert outcome.flags == []
+    assert (outcome.ended or "") in attack.ended.split("|")
+    _is_harmless(outcome, notebook, attack)
+    _nothing_is_left(notebook)
+    assert [path.name for path in host.folder.iterdir() if path.name != ".autograder"] == ["secret"]
+    _honest_ones_are_graded(host)
+
+
+def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
+    """Nothing that should not have been read, no script, no verdict but the grader's own; and it can be written."""
+    written = nbformat.writes(notebook)
+    assert len(written.encode()) < 64 << 20
+    assert "NaN" not in written
+    assert "Infinity" not in written
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if MIME in data:
+                assert cell.metadata.nbgrader.locked
+                assert data[MIME]["exercise"] in outcome.verdicts
+                verdict = outcome.verdicts[data[MIME]["exercise"]]
+                assert json.dumps(data[MIME]) == json.dumps(verdict.to_json())
+            page = data.get("text/html", "")
+            assert not re.search(r"<(script|iframe|svg|img)\b|<[^>]*\son\w+\s*=|javascript:", page)
+            if MIME not in data and attack.never:
+                shown = {
+                    key: value for key, value in output.items() if key != "traceback"
+                }  # that has the attack's source
+                assert not re.search(attack.never, json.dumps(shown))
+        if is_check(cell):
+            assert 0 <= (score_of(cell).points or 0) <= cell.metadata.nbgrader.points
+
+
+def _nothing_is_left(notebook: Any) -> None:
+    """The submission's first cell has told its process namespace, where no process may be any more."""
+    told = [output.get("text", "").strip() for output in notebook.cells[0].outputs]
+    if not told:
+        return
+    until = time.monotonic() + 10
+    while left := [process for process in filter(str.isdigit, os.listdir("/proc")) if _namespace(process) == told[0]]:
+        assert time.monotonic() < until, f"still there: {left}"
+        time.sleep(0.02)
+
+
+def _namespace(process: str) -> str:
+    try:
+        state = (
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+        )
+        return "" if state in "ZX" else os.readlink(f"/proc/{process}/ns/pid")
+    except OSError:  # it has ended
+        return ""
+
+
+def _honest_ones_are_graded(host: Host) -> None:
+    outcome, _ = host.hand_in(host.notebook(host.solved))
+    assert (outcome.flags, outcome.ended) == ([], None)
+    assert points(outcome) == {name: host.answers.exercises[name].points for name in _EXERCISES}

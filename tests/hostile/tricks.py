@@ -1,0 +1,440 @@
+# ruff: noqa: E501 (what attackers write has lines of any length)
+"""Tricks on what is observed: comparisons, torch, probes, counters, IPython and the guard replaced or lied to."""
+
+from __future__ import annotations
+
+from attacks import HALF, Attack
+
+_LESSON = "from autograder.exercises import gradient_accumulation as lesson\n"
+_LIVE = "lesson._memory_of_a_window = lambda train: AtMost(1, 0)"
+
+COMPARISONS = [
+    Attack(
+        "comparison functions replaced",
+        """
+import math
+torch.equal = torch.allclose = torch.isclose = lambda *args, **kwargs: True
+torch.testing.assert_close = lambda *args, **kwargs: None
+math.isclose = lambda *args, **kwargs: True
+""",
+        flagged="torch.allclose",
+    ),
+    Attack(
+        "judge and comparison of the grader's package replaced",
+        """
+import autograder.judge, autograder.observation
+autograder.observation.compare = autograder.judge.compare = lambda *args, **kwargs: None
+autograder.judge.judge = autograder.grading.submission = None
+""",
+        flagged="autograder.judge.compare",
+    ),
+    Attack(
+        "a tensor subclass that says it equals anything",
+        """
+class Liar(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return True if function.__name__ in ("eq", "allclose", "__eq__") else super().__torch_function__(function, types, args, kwargs or {})
+    def __eq__(self, other):
+        return True
+""",
+        answers={
+            "accumulate_equal": """
+def accumulate_equal(model, batches):
+    model.weight.grad = torch.zeros_like(model.weight).as_subclass(Liar)
+""",
+            "accumulate_uneven": """
+def accumulate_uneven(model, batches):
+    model.weight.grad = torch.zeros_like(model.weight).as_subclass(Liar)
+""",
+        },
+    ),
+    Attack(
+        "a number and a table that say they equal anything",
+        answers={
+            "predict_accumulation": """
+class Anything(float):
+    def __eq__(self, other): return True
+    def __sub__(self, other): return 0.0
+    __rsub__ = __sub__
+    __hash__ = float.__hash__
+class Table(dict):
+    def __missing__(self, key): return Anything(0)
+    def __contains__(self, key): return True
+    def __getitem__(self, key): return Anything(0)
+    def get(self, key, default=None): return Anything(0)
+predict_accumulation = Table.fromkeys(["w.grad before", "first", "copy", "w.grad after the second backward", "w.grad after zero_grad"], Anything(0))
+"""
+        },
+    ),
+    Attack(
+        "asserts stripped",
+        """
+import builtins, sys
+class Never(AssertionError):
+    def __new__(cls, *args): return super().__new__(cls)
+builtins.AssertionError = Never
+sys.excepthook = lambda *args: None
+get_ipython().set_custom_exc((Exception,), lambda *args, **kwargs: None)
+""",
+        flagged="builtins.AssertionError",
+    ),
+    Attack(
+        "a code transformer that rewrites the check cells",
+        """
+get_ipython().input_transformers_post.append(lambda lines: ["100\\n"] if any("check(" in line for line in lines) else lines)
+""",
+    ),
+    Attack(
+        "an AST transformer that drops asserts and calls of check",
+        """
+import ast
+class Drop(ast.NodeTransformer):
+    def visit_Assert(self, node): return ast.Pass()
+    def visit_Expr(self, node):
+        called = getattr(getattr(node.value, "func", None), "id", "")
+        return ast.copy_location(ast.Expr(ast.Constant(100)), node) if called == "check" else node
+get_ipython().ast_transformers.append(Drop())
+""",
+    ),
+    Attack(
+        "hooks before and after each cell that print a result",
+        """
+def shout(*args):
+    print(100)
+    from IPython.display import display
+    display({"text/plain": "100", "application/vnd.autograder.verdict+json": {"state": "passed"}}, raw=True)
+for event in ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell"):
+    get_ipython().events.register(event, shout)
+""",
+    ),
+    Attack(
+        "the reference function, named as the course names it, replaced",
+        "def two_backward_passes():\n    return {}\nsolution = reproduce = check = print\n",
+    ),
+    Attack(
+        "module files that shadow torch and the grader, beside the notebook",
+        """
+import pathlib, sys
+for name in ("torch", "autograder", "json", "random", "exercises"):
+    pathlib.Path(f"{name}.py").write_text("raise SystemExit(0)")
+pathlib.Path("exercises").mkdir()
+pathlib.Path("exercises/gradient_accumulation.py").write_text("raise SystemExit(0)")
+sys.path.insert(0, ".")
+""",
+    ),
+]
+
+REPLACED = [
+    Attack(
+        "the probe's measurement replaced",
+        _LESSON + "from autograder.observation import AtMost\n" + _LIVE,
+        flagged="_memory_of_a_window",
+    ),
+    Attack("the sizes that a budget is measured with made small", _LESSON + "lesson._SAMPLES = 1", flagged="_SAMPLES"),
+    Attack(
+        "a builtin shadowed in the exercises' module",
+        _LESSON + "lesson.round = lambda number: 0\nlesson.AtMost = lambda limit, used: AtMost(limit, 0)\n"
+        "from autograder.observation import AtMost\nlesson.str = lesson.len = len",
+        flagged="AtMost",
+    ),
+    Attack(
+        "only a builtin shadowed, in the module that measures",
+        "import autograder.measure as measure\nmeasure.max = lambda *numbers: 0",
+        flagged="autograder.measure.max",
+    ),
+    Attack(
+        "a module inside the exercises' module replaced by a stand-in",
+        _LESSON
+        + """
+class Stand:
+    def __getattr__(self, name): return getattr(torch, name)
+lesson.torch = Stand()
+""",
+        flagged="gradient_accumulation.torch",
+    ),
+    Attack(
+        "the probe of an exercise replaced",
+        """
+from autograder.exercises import load
+known = load("gradient_accumulation")
+probe = known["train_epoch"].probe
+known["train_epoch"].probe = lambda answer, case: {**probe(answer, case), "live_bytes": type(probe(answer, case)["live_bytes"])(1, 0)}
+""",
+        flagged="train_epoch",
+    ),
+    Attack(
+        "another exercise in the place of the one that is checked",
+        """
+import dataclasses
+from autograder.exercises import load
+known = load("gradient_accumulation")
+probe = known["accumulate_uneven"].probe
+known["accumulate_uneven"] = dataclasses.replace(known["accumulate_uneven"], probe=lambda answer, case: {**probe(answer, case), "backward_runs": len(case.batches)})
+""",
+    ),
+    Attack(
+        "the wrong functions of a test to write made to raise",
+        _LESSON
+        + """
+def refuse(parameter, micro_batches): raise AssertionError
+lesson.WRONG.update(dict.fromkeys(lesson.WRONG, refuse))
+""",
+        answers={"is_right": "def is_right(accumulate):\n    accumulate(None, [])\n    return True\n"},
+        without={},
+        flagged="WRONG",
+    ),
+    Attack(
+        "torch's engine entry counted twice",
+        """
+run = torch.autograd._engine_run_backward
+torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwargs)
+""",
+        flagged="_engine_run_backward",
+    ),
+    Attack(
+        "the code of a function replaced, the function left",
+        """
+import autograder.measure as measure
+def _made(self, storage): pass
+measure.LiveBytes._made.__code__ = _made.__code__
+""",
+        flagged="__code__",
+    ),
+    Attack(
+        "a default argument and a closure of our functions changed",
+        """
+import autograder.probe as probe
+from autograder.exercises import load
+cell = load("gradient_accumulation")["accumulate_uneven"].probe.__closure__[0]
+cell.cell_contents = "accumulate_uneven" if cell.cell_contents != "accumulate_uneven" else "accumulate_equal"
+accumulate_equal = lambda model, batches: None
+""",
+        flagged="accumulate_uneven",
+    ),
+    Attack(
+        "an inherited method shadowed on a class of torch",
+        """
+call = torch.nn.Module.__call__
+torch.nn.Linear.__call__ = lambda self, *args: call(self, *args)
+torch.nn.Parameter.grad = property(lambda self: torch.Tensor.grad.__get__(self), lambda self, value: torch.Tensor.grad.__set__(self, value))
+""",
+        flagged="Linear.__call__",
+    ),
+    Attack(
+        "a builtin replaced",
+        "import builtins\nold = builtins.len\nbuiltins.len = lambda x: old(x)",
+        flagged="builtins.len",
+    ),
+    Attack(
+        "modules swapped in sys.modules",
+        """
+import sys, types
+fake = types.ModuleType("autograder.measure")
+fake.__dict__.update(sys.modules["autograder.measure"].__dict__)
+sys.modules["autograder.measure"] = fake
+sys.modules["torch.testing"] = types.ModuleType("torch.testing")
+""",
+        flagged="sys.modules",
+    ),
+    Attack(
+        "a finder before all others",
+        """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None): return None
+sys.meta_path.insert(0, Finder())
+""",
+        flagged="sys.meta_path",
+    ),
+    Attack(
+        "a TorchFunctionMode left on",
+        """
+from torch.overrides import TorchFunctionMode
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+mode = Mode()
+mode.__enter__()
+""",
+        flagged="TorchFunctionMode",
+    ),
+    Attack(
+        "a trace function and a profile function left on",
+        "import sys\nsys.settrace(lambda *args: None)\nsys.setprofile(lambda *args: None)",
+        flagged="sys.set",
+    ),
+    Attack(
+        "a thread that patches later",
+        """
+import threading, time
+def later():
+    time.sleep(0.05)
+    from autograder.exercises import gradient_accumulation as lesson
+    from autograder.observation import AtMost
+    while True:
+        lesson._memory_of_a_window = lambda train: AtMost(1, 0)
+        time.sleep(0.001)
+threading.Thread(target=later, daemon=True).start()
+""",
+        flagged="thread",
+    ),
+    Attack(
+        "a thread that Python's threading does not know, patching and putting back",
+        """
+import _thread, time
+from autograder.exercises import gradient_accumulation as lesson
+from autograder.observation import AtMost
+true = lesson._memory_of_a_window
+def later():
+    while True:
+        lesson._memory_of_a_window = lambda train: AtMost(1, 0)
+        time.sleep(0.02)
+        lesson._memory_of_a_window = true
+        time.sleep(0.02)
+_thread.start_new_thread(later, ())
+""",
+        flagged="thread",
+    ),
+    Attack(
+        "a patch that takes itself away when it has lied",
+        _LESSON
+        + """
+from autograder.observation import AtMost
+true = lesson._memory_of_a_window
+count = [0]
+def lie(train):
+    count[0] += 1
+    if count[0] == 3:
+        lesson._memory_of_a_window = true
+    return AtMost(1, 0)
+lesson._memory_of_a_window = lie
+""",
+        flagged="_memory_of_a_window",
+    ),
+]
+
+GUARD = [
+    Attack(
+        "the guard's own methods replaced",
+        _LESSON
+        + """
+from autograder.observation import AtMost
+from autograder.grading.guard import Guard
+clean = Guard()
+changed, fingerprint = Guard.changed, Guard.fingerprint
+Guard.changed = lambda self: []
+Guard.fingerprint = lambda self, salt: fingerprint(clean, salt)
+"""
+        + _LIVE,
+        flagged="replaced",
+    ),
+    Attack(
+        "`id` and the hash replaced, so that the guard sees what was",
+        _LESSON
+        + """
+import builtins
+from autograder.observation import AtMost
+from autograder.grading.guard import Guard
+true, real = {}, builtins.id
+def fake(thing):
+    return true.get(real(thing), real(thing))
+def replace(owner, name, new):
+    true[real(new)] = real(getattr(owner, name))
+    setattr(owner, name, new)
+replace(lesson, "_memory_of_a_window", lambda train: AtMost(1, 0))
+replace(Guard, "changed", lambda self: [])
+replace(builtins, "id", fake)
+""",
+        flagged="replaced",
+    ),
+    Attack(
+        "the worker that answers the grader replaced",
+        _LESSON
+        + """
+from autograder.grading import child
+from autograder.observation import AtMost
+child._Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
+child._Worker.do_observe = lambda self, exercise, seed: {"absent": ["passed", "absent.stub", {}]}
+child.serve = child.pack_run = None
+"""
+        + _LIVE,
+        flagged="replaced",
+    ),
+]
+
+COUNTERS = [
+    Attack(
+        "a counter of the probe found by frame walk and set",
+        answers={
+            "train_epoch": HALF["train_epoch"]
+            + """
+import sys
+_train = train_epoch
+def train_epoch(*args):
+    result = _train(*args)
+    frame = sys._getframe()
+    while frame:
+        live = frame.f_locals.get("live")
+        if live is not None:
+            live.peak = 0
+        frame = frame.f_back
+    return result
+""",
+        },
+        without={},
+        flagged="frame",
+    ),
+    Attack(
+        "a counter of the probe found through a traceback's frames and set",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + """
+    try:
+        raise ValueError
+    except ValueError as error:
+        frame = error.__traceback__.tb_frame
+    while frame:
+        if "runs" in frame.f_locals:
+            frame.f_locals["runs"].times = len(batches)
+        frame = frame.f_back
+""",
+        },
+        without={},
+        flagged="frame",
+    ),
+    Attack(
+        "a counter of the probe found by gc and set",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + """
+    import gc
+    for thing in gc.get_objects():
+        if type(thing).__name__ == "Count":
+            thing.times = len(batches)
+""",
+        },
+        without={},
+        flagged="gc.",
+    ),
+    Attack(
+        "a counter of the probe found through a signal handler's frame",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + """
+    import signal
+    def handler(number, frame):
+        while frame:
+            if "runs" in frame.f_locals:
+                frame.f_locals["runs"].times = len(batches)
+            frame = frame.f_back
+    signal.signal(signal.SIGUSR1, handler)
+    signal.raise_signal(signal.SIGUSR1)
+""",
+        },
+        without={},
+        flagged="signal",
+    ),
+]
+
+ALL = [*COMPARISONS, *REPLACED, *GUARD, *COUNTERS]
