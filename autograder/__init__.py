@@ -1,6 +1,6 @@
 """The course's package. A notebook imports its commands from here; each is loaded when it is first used.
 
-from autograder import start, check, hint, solution, progress, ready, reproduce, on_gpu, gpu_peak
+from autograder import start, check, hint, solution, progress, ready, reproduce, draw, on_gpu, gpu_peak
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _COMMANDS = {
     **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".notebook"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
+    "draw": ".pictures.draw",
 }
 __all__ = [*_COMMANDS]
 

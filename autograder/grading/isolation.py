@@ -143,32 +143,34 @@ def _make_root(limits: Limits) -> None:
     """A file system of its own: what is `visible` read-only, and tmpfs for home and tmp."""
     root = _NEW_ROOT
     _mount("none", "/", None, _RECURSIVE | _PRIVATE)
-    paths = [(path, path.is_dir()) for path in visible()]
+    # Opened before `root` is covered: what is shown may lie below it.
+    shown = [(path, path.is_dir(), None if path.is_symlink() else os.open(path, os.O_PATH)) for path in visible()]
+    links = {path: path.readlink() for path, _, opened in shown if opened is None}
     _mount("tmpfs", root, "tmpfs", _NO_SUID | _NO_DEV, "size=4m,mode=755")
-    for path, is_folder in paths:
+    for folder in ("proc", "dev", "etc", "old", HOME[1:], TMP[1:]):
+        Path(root, folder).mkdir(parents=True, exist_ok=True)
+    for folder in (HOME, TMP):
+        size = f"size={limits.disk_bytes // 2},nr_inodes=20000,mode=777"
+        _mount("tmpfs", root + folder, "tmpfs", _NO_SUID | _NO_DEV, size)
+    for path, is_folder, opened in shown:
         inside = Path(root + str(path))
         inside.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_symlink():
-            inside.symlink_to(path.readlink())
+        if opened is None:
+            inside.symlink_to(links[path])
             continue
         if is_folder:
             inside.mkdir(exist_ok=True)
         else:
             inside.touch()
-        source = str(path)
-        _mount(source, str(inside), None, _BIND | _RECURSIVE)
+        _mount(f"/proc/self/fd/{opened}", str(inside), None, _BIND | _RECURSIVE)
+        os.close(opened)
         kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a mount's own flags cannot be taken off
         _mount(None, str(inside), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | kept)
-    for folder in ("proc", "dev", "etc", "old", HOME[1:], TMP[1:]):
-        Path(root, folder).mkdir(parents=True, exist_ok=True)
     for device in ("null", "zero", "random", "urandom"):
         Path(root, "dev", device).touch()
         _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)
     Path(root, "dev", "shm").symlink_to(TMP)
     Path(root, "etc", "passwd").write_text(f"student:x:{INSIDE}:{INSIDE}::{HOME}:/bin/sh\n", encoding="utf-8")
-    for folder in (HOME, TMP):
-        size = f"size={limits.disk_bytes // 2},nr_inodes=20000,mode=777"
-        _mount("tmpfs", root + folder, "tmpfs", _NO_SUID | _NO_DEV, size)
 
 
 def _change_root() -> None:
