@@ -10,6 +10,7 @@ from typing import Any
 
 from nbgrader.api import (
     Assignment,
+    BaseCell,
     Comment,
     Grade,
     Gradebook,
@@ -55,6 +56,9 @@ class Book:
 
     def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
+        self._names: dict[
+            str, str
+        ] = {}  # of cells by their ids: an assignment's cells do not change while it is graded
         self._patience = PATIENCE
 
     def try_to_write(self) -> None:
@@ -130,24 +134,26 @@ class Book:
         self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
     ) -> float:
         submission = self._submission(assignment, student)
+        if not self._names:
+            self._names = {cell.id: cell.name for cell in self._db.query(BaseCell)}
         if timestamp:
             submission.timestamp = parse_utc(timestamp)
         for submitted in submission.notebooks:
             result = notebooks.get(submitted.notebook.name, NotebookScores(handed_in=False))
             for grade in submitted.grades:
-                score = result.scores.get(grade.cell.name, Score(0.0, result.handed_in))
+                score = result.scores.get(self._names[grade.cell_id], Score(0.0, result.handed_in))
                 grade.auto_score = score.points
                 grade.needs_manual_grade = score.waits or (result.handed_in and grade.manual_score is not None)
             for comment in submitted.comments:
-                comment.auto_comment = result.comments.get(comment.cell.name)
+                comment.auto_comment = result.comments.get(self._names[comment.cell_id])
         self._db.flush()
-        self._db.expire_all()  # sums are columns that the database computes
+        late = submission.total_seconds_late
         for submitted in submission.notebooks:
-            late = submission.total_seconds_late
+            self._db.refresh(submitted, ["score"])  # sums are columns that the database computes
             owed = self._penalty(student, submitted.score, late) if late > 0 else None
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
         self._db.flush()
-        self._db.expire(submission)
+        self._db.refresh(submission, ["score"])
         return float(submission.score)
 
     def _submission(self, assignment: str, student: str) -> SubmittedAssignment:

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import bleach
-from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.notebooknode import NotebookNode, from_dict
 from nbgrader import preprocessors
 from traitlets import Integer
+
+
+def output(kind: str, **fields: Any) -> NotebookNode:
+    """An output in nbformat's form. The whole notebook is validated once, when it is written."""
+    made: NotebookNode = from_dict({"output_type": kind, **fields})
+    return made
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
@@ -88,15 +93,15 @@ def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[Not
 def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
     match raw:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
-            return new_output("stream", name=name, text=text) if room.take({name: text}) else None
+            return output("stream", name=name, text=text) if room.take({name: text}) else None
         case {"output_type": "error", "ename": str(name), "evalue": str(said), "traceback": list(lines)}:
             text = "\n".join(map(str, lines))
             kept = room.take({"name": name, "said": said, "lines": text})
-            return new_output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
+            return output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
         case {"output_type": "execute_result", "data": dict(data)}:
-            return new_output("execute_result", data=_kept_data(data, room), execution_count=number)
+            return output("execute_result", data=_kept_data(data, room), metadata={}, execution_count=number)
         case {"output_type": "display_data", "data": dict(data)}:
-            return new_output("display_data", data=_kept_data(data, room))
+            return output("display_data", data=_kept_data(data, room), metadata={})
     return None
 
 

@@ -19,13 +19,12 @@ from typing import Any
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from ..language import LANGUAGES
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources together
-_MAKE = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
+_KINDS: dict[str, dict[str, Any]] = {"code": {"execution_count": None, "outputs": []}, "markdown": {}, "raw": {}}
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -130,7 +129,7 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
     """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
-    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in [*_MAKE]]
+    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in [*_KINDS]]
     sources = [_source(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
         raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
@@ -145,9 +144,9 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
         if known and known.locked and source != known.source:
             done.changed.append(name)
             source = known.source
-        made = _MAKE[known.cell_type if known else cell["cell_type"]](source, metadata=metadata)
-        made.id = _cell_id(cell, index, ids)
-        done.notebook.cells.append(made)
+        kind = known.cell_type if known else cell["cell_type"]
+        fields = {"cell_type": kind, "id": _cell_id(cell, index, ids), "metadata": metadata, "source": source}
+        done.notebook.cells.append(nbformat.from_dict({**fields, **_KINDS[kind]}))
     return done
 
 
@@ -162,9 +161,8 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
         ours = {"language": language} if language in LANGUAGES else {}
         ours |= {"lesson": lesson} if isinstance(lesson, str) and _ID.fullmatch(lesson) else {}
         metadata["autograder"] = ours
-    notebook = new_notebook(metadata=metadata)
-    notebook.nbformat_minor = 5
-    return notebook
+    made: NotebookNode = nbformat.from_dict({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+    return made
 
 
 def _source(cell: Mapping[str, Any]) -> str:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_output
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
 from ..language import Text
 from ..verdict import MIME
+from .outputs import output
 from .submission import CHECK
 
 _NO_VERDICT = Text(
@@ -91,7 +91,7 @@ def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
         return [*verdicts, *others]
     if any(output.output_type == "error" for output in others):
         return sorted(others, key=lambda output: output.output_type != "error")
-    return [new_output("error", ename="NoVerdict", evalue="", traceback=_NO_VERDICT.read(None).splitlines()), *others]
+    return [output("error", ename="NoVerdict", evalue="", traceback=_NO_VERDICT.read(None).splitlines()), *others]
 
 
 def _is_verdict(output: NotebookNode, maximum: float) -> bool:

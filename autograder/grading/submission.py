@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_output
 
 from ..exercise import Exercise
 from ..judge import Expected, judge, screen, unobserved
@@ -20,7 +19,7 @@ from ..language import LANGUAGES, Note, message
 from ..verdict import MIME, Verdict
 from .engine import Child, Ended, Engine
 from .hidden import Answers
-from .outputs import Room, kept_outputs
+from .outputs import Room, kept_outputs, output
 from .wire import unpack_note, unpack_run
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
@@ -207,7 +206,7 @@ class _Run:
             MIME: verdict.to_json(),
         }
         observed = {"observed": self._observed[name]} if name in self._observed else {}
-        return new_output("execute_result", data=data, metadata=observed, execution_count=number)
+        return output("execute_result", data=data, metadata=observed, execution_count=number)
 
 
 def _digest(runs: list[dict[str, Any]]) -> str:
@@ -231,4 +230,4 @@ def _without_message(note: Note) -> Note:
 
 def _stopped(why: str, language: str | None) -> NotebookNode:
     text = message(_ENDED[why]).read(language)
-    return new_output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
+    return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
