@@ -209,6 +209,7 @@ class _Worker:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(base64.b64decode(data))
         self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
+        self._guard.focus(lesson)
         return {"exercises": sorted(self._known)}
 
     def do_cell(self, source: str) -> dict[str, Any]:

@@ -115,11 +115,12 @@ class Engine:
             self._control.send(json.dumps({"do": IMPORT, "modules": modules}).encode())
             self._control.recv(2)
 
-    def fingerprint(self, salt: str) -> str:
-        """What an untouched child answers to `do_guard`."""
+    def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
+        """What an untouched child that has begun a lesson answers to `do_guard`."""
         with self._sibling_lock:
             if self._sibling is None:
                 self._sibling = self.fork()
+            self._sibling.ask("begin", lesson=lesson, files=files)
             return str(self._sibling.ask("guard", salt=salt)["fingerprint"])
 
 

@@ -47,13 +47,14 @@ class Salts:
     it is asked once. A child learns it after it has answered."""
 
     engine: Engine
-    _known: list[tuple[str, str]] = field(default_factory=list)
+    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
-    def __getitem__(self, index: int) -> tuple[str, str]:
-        while len(self._known) <= index:
+    def of(self, lesson: str, files: dict[str, str], index: int) -> tuple[str, str]:
+        """The number, and what an untouched child answers to it."""
+        if (lesson, index) not in self._known:
             salt = secrets.token_hex(8)
-            self._known.append((salt, self.engine.fingerprint(salt)))
-        return self._known[index]
+            self._known[lesson, index] = salt, self.engine.fingerprint(salt, lesson, files)
+        return self._known[lesson, index]
 
 
 def run(
@@ -187,7 +188,7 @@ class _Run:
 
     def _tampered(self, child: Child, when: str, index: int) -> str | None:
         """What in the child is not as it was, also to be read in the flags; None if all is."""
-        salt, untouched = self._salts[index]
+        salt, untouched = self._salts.of(self._answers.lesson.name if self._answers else "", self._files, index)
         said = self._guarded(lambda: child.ask("guard", salt=salt))
         if said is None and not index:
             return None  # it has ended, and nothing rests on it any more
