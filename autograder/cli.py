@@ -50,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
     )
     grade.add_argument("--json", action="store_true", help="print the results as JSON")
+    grade.add_argument("--again", metavar="EXERCISE", help="judge this exercise anew for everybody; list what changes")
+    grade.add_argument("--apply", action="store_true", help="with --again: raise the scores")
+    grade.add_argument("--lower", action="store_true", help="with --again --apply: lower scores, too")
 
     report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
@@ -61,6 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.command == "build" and chosen.accept and not chosen.lessons:
         parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
+    if chosen.command == "grade" and chosen.again and not chosen.assignment:
+        parser.error("--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE")
+    if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
+        parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
         return int(globals()[f"_{chosen.command}"](chosen))
     except _expected() as error:
@@ -144,8 +151,19 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
-    from .grading.command import grade_course
+    from .grading.command import grade_course, judge_again
 
+    if chosen.again:
+        return judge_again(
+            chosen.directory,
+            chosen.assignment,
+            chosen.again,
+            jobs=chosen.jobs,
+            isolation=chosen.isolation,
+            apply=chosen.apply,
+            lower=chosen.lower,
+            as_json=chosen.json,
+        )
     return grade_course(
         chosen.directory,
         chosen.assignment,

@@ -51,7 +51,7 @@ class Result:
 
 
 @dataclass
-class _Draft:
+class Draft:
     """A submission that has been run and not been written."""
 
     result: Result
@@ -75,11 +75,13 @@ def grade(
     `seen` is told of each result, and how many there will be. Raises Broken when nothing can be graded: an unknown
     assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
     """
-    with alone(course.root, assignment), _book(course) as book:
-        return list(_Batch(course, assignment, standby, book).all(jobs, force, seen))
+    with alone(course.root, assignment), open_book(course) as book:
+        return list(Batch(course, assignment, standby, book).all(jobs, force, seen))
 
 
-class _Batch:
+class Batch:
+    """The submissions of one assignment, and all that is needed to run them."""
+
     def __init__(self, course: CourseSettings, assignment: str, standby: Standby, book: Book) -> None:
         self._course, self._assignment, self._standby, self._book = course, assignment, standby, book
         try:
@@ -109,12 +111,19 @@ class _Batch:
             result = Result(folder.parent.name, "unchanged")
             seen(result, len(submissions))
             yield result
-        if changed:
+        for draft in self.drafts(changed, jobs):
+            result = self._write(draft)
+            seen(result, len(submissions))
+            yield result
+
+    def drafts(self, folders: list[Path], jobs: int) -> Iterator[Draft]:
+        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
+        if folders:
             self._answers = {name: hidden.answers(self._course.root, name) for name in self._released}
             self._salts()
-        waiting = iter(changed)
+        waiting = iter(folders)
         with ThreadPoolExecutor(jobs) as pool:
-            running: set[Future[_Draft]] = set()
+            running: set[Future[Draft]] = set()
             while True:
                 # No more than are needed to keep all busy: what is done and not written costs memory.
                 for folder in waiting:
@@ -124,10 +133,7 @@ class _Batch:
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
-                for each in done:
-                    result = self._write(each.result())
-                    seen(result, len(submissions))
-                    yield result
+                yield from (each.result() for each in done)
 
     def _place(self, student: str) -> Path:
         return self._course.autograded(self._assignment, student)
@@ -156,7 +162,7 @@ class _Batch:
                         raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
             return self._ready
 
-    def _try(self, folder: Path) -> _Draft:
+    def _try(self, folder: Path) -> Draft:
         student = folder.parent.name
         try:
             return self._run(student, folder)
@@ -168,12 +174,12 @@ class _Batch:
             why = f"its process could not be isolated: {error}"
         except Exception as error:  # ours, but only this submission's: the others are graded
             why = _fault(error)
-        return _Draft(Result(student, "failed", reasons=[why]))
+        return Draft(Result(student, "failed", reasons=[why]))
 
-    def _run(self, student: str, folder: Path) -> _Draft:
+    def _run(self, student: str, folder: Path) -> Draft:
         """Run every notebook of a submission."""
         found = handed_in(folder, self._released)
-        draft = _Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
+        draft = Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
         clean = {name: self._clean(name, data) for name, data in found.raw.items()}
         del found  # a notebook may be large, and running takes a while
         for name, notebook in clean.items():
@@ -190,7 +196,7 @@ class _Batch:
         except Unreadable as error:
             raise Unreadable(f"{name}.ipynb has {error}") from error
 
-    def _run_notebook(self, draft: _Draft, name: str, clean: Sanitized) -> None:
+    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized) -> None:
         released = self._released[name]
         outcome = self._outcome(name, clean.notebook)
         if outcome.ended == "died":
@@ -230,7 +236,7 @@ class _Batch:
 
     # ----------------------------------------------------------------------------------------------------- writing
 
-    def _write(self, draft: _Draft) -> Result:
+    def _write(self, draft: Draft) -> Result:
         result, place = draft.result, self._place(draft.result.student)
         if result.state == "failed":
             return result
@@ -265,7 +271,7 @@ def _scores(notebook: NotebookNode) -> NotebookScores:
 
 
 @contextlib.contextmanager
-def _book(course: CourseSettings) -> Iterator[Book]:
+def open_book(course: CourseSettings) -> Iterator[Book]:
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # SQLAlchemy's and alembic's, of many kinds

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from ..authoring.source import Broken
+from .again import grade_again
 from .batch import Result, grade
 from .engine import Engine
+from .gradebook import BookClosed
 from .isolation import CannotIsolate
 from .places import said
 from .settings import CourseSettings, course_settings
@@ -35,17 +39,60 @@ def grade_course(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
+    with _standby(course, isolation) as standby:
+        for name in chosen:
+            progress = Progress(name)
+            results[name] = grade(
+                course, name, standby, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
+            )
+            progress.end()
+    if as_json:
+        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
+    else:
+        for name, found in results.items():
+            print(_printable(table(course, name, found)))
+    return int(any(each.state == "failed" for found in results.values() for each in found))
+
+
+def judge_again(
+    root: Path,
+    assignment: str,
+    exercise: str,
+    *,
+    jobs: int | None,
+    isolation: str | None,
+    apply: bool,
+    lower: bool,
+    as_json: bool,
+) -> int:
+    """Judge one exercise of every submission anew. Returns the exit status: 1 when one could not be judged.
+
+    Raises Broken with the remedy when nothing can be judged.
+    """
+    course = course_settings(root)
+    with _standby(course, isolation) as standby:
+        changes = grade_again(
+            course, assignment, exercise, standby, jobs=jobs or os.cpu_count() or 1, apply=apply, lower=lower
+        )
+    if as_json:
+        print(json.dumps([asdict(change) for change in changes], indent=1))
+    else:
+        print(
+            f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
+        )
+        print(_printable("".join(f"  {change}\n" for change in changes)), end="")
+    return int(any(change.why for change in changes))
+
+
+@contextlib.contextmanager
+def _standby(course: CourseSettings, isolation: str | None) -> Iterator[Standby]:
+    """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
     settings = course.isolation
     try:
         with Standby(
             lambda: Engine(settings.limits(), isolated=(isolation or settings.isolation) == "full")
         ) as standby:
-            for name in chosen:
-                progress = Progress(name)
-                results[name] = grade(
-                    course, name, standby, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
-                )
-                progress.end()
+            yield standby
     except CannotIsolate as refused:
         raise Broken(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
@@ -55,12 +102,8 @@ def grade_course(
         raise Broken(
             f"{said(error, course.root)}: what has been graded stays; grade again when it is mended"
         ) from error
-    if as_json:
-        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
-    else:
-        for name, found in results.items():
-            print(_printable(table(course, name, found)))
-    return int(any(each.state == "failed" for found in results.values() for each in found))
+    except BookClosed as closed:
+        raise Broken(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
 
 
 class Progress:

@@ -130,6 +130,33 @@ class Book:
                 self._patience = PATIENCE
                 return score
 
+    def points(self, assignment: str, name: str) -> dict[str, float]:
+        """By student, the automatic score that a graded cell has now."""
+        rows = (
+            self._db.query(SubmittedAssignment.student_id, Grade.auto_score)
+            .select_from(Grade)
+            .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+            .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+            .join(BaseCell, Grade.cell_id == BaseCell.id)
+            .filter(Assignment.name == assignment, BaseCell.name == name)
+        )
+        return {student: score or 0.0 for student, score in rows}
+
+    def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
+        """Give one graded cell of a submission another automatic score; a manual one stays. Raises BookClosed."""
+        try:
+            submission = self._gradebook.find_submission(assignment, student)
+            for grade in [grade for notebook in submission.notebooks for grade in notebook.grades]:
+                if grade.cell.name == name:
+                    grade.auto_score = score.points
+                    grade.needs_manual_grade = score.waits or grade.manual_score is not None
+            self._settle(submission, student)
+            self._db.commit()
+        except SQLAlchemyError as error:
+            self._db.rollback()
+            raise BookClosed(_said(error)) from error
+
     def _write(
         self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
     ) -> float:
@@ -146,6 +173,11 @@ class Book:
                 grade.needs_manual_grade = score.waits or (result.handed_in and grade.manual_score is not None)
             for comment in submitted.comments:
                 comment.auto_comment = result.comments.get(self._names[comment.cell_id])
+        self._settle(submission, student)
+        return float(submission.score)
+
+    def _settle(self, submission: SubmittedAssignment, student: str) -> None:
+        """The late penalty that follows from the scores."""
         self._db.flush()
         late = submission.total_seconds_late
         for submitted in submission.notebooks:
@@ -154,7 +186,6 @@ class Book:
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
         self._db.flush()
         self._db.refresh(submission, ["score"])
-        return float(submission.score)
 
     def _submission(self, assignment: str, student: str) -> SubmittedAssignment:
         """The submission, as `Gradebook.add_submission` makes one, but left uncommitted."""

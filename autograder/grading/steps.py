@@ -52,10 +52,13 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         root = Path.cwd()  # nbgrader works in the course's root
-        bench = _bench(self.limits(), self.isolation == "full")
         files = encoded_files(root / "source" / ours["assignment"])
-        answers = bench.answers(root, ours["notebook"], ours, files)
-        outcome = run(bench.engine, nb, answers, files, bench.salts)
+        for _ in range(2):
+            bench = _bench(self.limits(), self.isolation == "full")
+            answers = bench.answers(root, ours["notebook"], ours, files)
+            outcome = run(bench.engine, nb, answers, files, bench.salts)
+            if outcome.ended != "died" or bench.engine.alive:
+                break  # else the template has ended under it, which is nobody's fault: with another one
         for flag in outcome.flags:
             self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
         if outcome.ended:
