@@ -175,7 +175,7 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 
 def _report(chosen: argparse.Namespace) -> int:
-    from .grading.report import report_course
+    from .grading.report.page import report_course
 
     for path in report_course(chosen.directory, chosen.assignment, chosen.language):
         print(path)

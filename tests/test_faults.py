@@ -33,7 +33,7 @@ from autograder.authoring.build import COURSE
 from autograder.grading import gradebook
 from autograder.grading.batch import Result, grade
 from autograder.grading.course import make_course
-from autograder.grading.engine import Engine
+from autograder.grading.isolated.engine import Engine
 from autograder.grading.places import RECORD
 from autograder.grading.settings import course_settings
 from autograder.grading.standby import Standby
@@ -188,7 +188,7 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_pa
 def template_of(grader: psutil.Process) -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):
         for child in grader.children():
-            if any("grading.template" in part for part in child.cmdline()):
+            if any("grading.isolated.template" in part for part in child.cmdline()):
                 return child
     return None
 

@@ -28,8 +28,8 @@ from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.cli import main
 from autograder.grading.course import make_course
-from autograder.grading.report_data import Answered, Graded
-from autograder.grading.report_words import WORDS
+from autograder.grading.report.data import Answered, Graded
+from autograder.grading.report.words import WORDS
 from autograder.judge import unobserved
 from autograder.language import Note
 from autograder.verdict import MIME

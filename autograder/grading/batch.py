@@ -20,11 +20,11 @@ from nbgrader.utils import is_grade, is_solution, is_task
 
 from ..authoring.source import Broken
 from . import hidden
-from .engine import Ended
 from .files import encoded_files
 from .gradebook import Book, BookClosed, NotebookScores
 from .handed_in import handed_in
-from .isolation import CannotIsolate
+from .isolated.engine import Ended
+from .isolated.isolation import CannotIsolate
 from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
 from .sanitize import Sanitized, Unreadable, parse, sanitize

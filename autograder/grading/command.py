@@ -16,9 +16,9 @@ from pathlib import Path
 from ..authoring.source import Broken
 from .again import grade_again
 from .batch import Result, grade
-from .engine import Engine
 from .gradebook import BookClosed
-from .isolation import CannotIsolate
+from .isolated.engine import Engine
+from .isolated.isolation import CannotIsolate
 from .places import said
 from .settings import CourseSettings, course_settings
 from .standby import Standby

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .engine import Ended, Engine
-from .isolation import CannotIsolate, Limits
+from .isolated.engine import Ended, Engine
+from .isolated.isolation import CannotIsolate, Limits
 
 _LOOK = """
 import os, socket

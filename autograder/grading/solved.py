@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..authoring.notebooks import OneLanguage, settings, source_notebook
 from ..authoring.source import Broken
-from .engine import Engine
 from .hidden import Answers
+from .isolated.engine import Engine
 from .sanitize import Released, sanitize
 from .submission import Salts, run
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from ..authoring.source import Broken
-from .engine import Engine
+from .isolated.engine import Engine
 
 _STARTS = 2  # a template that ends again is no accident
 _REAPED = 0.2  # seconds from the end of a template's children, which the kernel kills first, to its own

@@ -12,10 +12,10 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
 from . import hidden
-from .engine import Engine
 from .files import encoded_files
 from .gradebook import Book, ReleasedNotebook
-from .isolation import Limits
+from .isolated.engine import Engine
+from .isolated.isolation import Limits
 from .sanitize import sanitize
 from .solved import try_solution
 from .submission import Salts, run

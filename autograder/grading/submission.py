@@ -17,10 +17,10 @@ from ..exercise import Exercise
 from ..judge import Expected, judge, screen, unobserved
 from ..language import LANGUAGES, Note, message
 from ..verdict import MIME, Verdict
-from .engine import Child, Ended, Engine
 from .hidden import Answers
+from .isolated.engine import Child, Ended, Engine
+from .isolated.wire import unpack_note, unpack_run
 from .outputs import Room, kept_outputs, output
-from .wire import unpack_note, unpack_run
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 _ENDED = {

@@ -61,7 +61,7 @@ MESSAGES = [
         "an observation written when the check is reached, and the next question answered as well",
         answers={
             "is_right": f"""{_FORGED}
-from autograder.grading.guard import Guard
+from autograder.grading.isolated.guard import Guard
 guard = Guard()
 def is_right(accumulate):
     (end,) = ends()
@@ -80,7 +80,7 @@ def is_right(accumulate):
         "a forked process that reads the questions before the worker does",
         _FORGED
         + """
-from autograder.grading.guard import Guard
+from autograder.grading.isolated.guard import Guard
 guard = Guard()
 (end,) = ends()
 if not os.fork():
@@ -135,7 +135,7 @@ def is_right(accumulate):
         "the method that observes replaced",
         _FORGED
         + """
-from autograder.grading import child
+from autograder.grading.isolated import child
 child._Worker.do_observe = lambda self, exercise, seed: observed
 """,
         flagged="replaced",
@@ -161,14 +161,14 @@ OBSERVATIONS = [
     Attack(
         f"an observation that is {what}" if what != "deep" else "an observation nested too deep",
         f"""
-from autograder.grading import child
+from autograder.grading.isolated import child
 rest = {{'edited': [], 'called': '', 'inputs': '', 'notes': []}}
 def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
 child._Worker.do_observe = lambda self, exercise, seed: {{"runs": [{run}] * 3, "code": None}}
-from autograder.grading import wire
+from autograder.grading.isolated import wire
 child.pack_run = lambda run: {run}
 """,
         flagged="replaced",

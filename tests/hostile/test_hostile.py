@@ -31,8 +31,8 @@ from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.exercise import Exercise
 from autograder.grading import hidden
-from autograder.grading.engine import Engine
-from autograder.grading.isolation import Limits
+from autograder.grading.isolated.engine import Engine
+from autograder.grading.isolated.isolation import Limits
 from autograder.grading.sanitize import Released, sanitize
 from autograder.grading.scores import is_check, score_of
 from autograder.grading.submission import Outcome, Salts, run

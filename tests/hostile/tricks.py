@@ -320,7 +320,7 @@ GUARD = [
         _LESSON
         + """
 from autograder.observation import AtMost
-from autograder.grading.guard import Guard
+from autograder.grading.isolated.guard import Guard
 clean = Guard()
 changed, fingerprint = Guard.changed, Guard.fingerprint
 Guard.changed = lambda self: []
@@ -335,7 +335,7 @@ Guard.fingerprint = lambda self, salt: fingerprint(clean, salt)
         + """
 import builtins
 from autograder.observation import AtMost
-from autograder.grading.guard import Guard
+from autograder.grading.isolated.guard import Guard
 true, real = {}, builtins.id
 def fake(thing):
     return true.get(real(thing), real(thing))
@@ -352,7 +352,7 @@ replace(builtins, "id", fake)
         "the worker that answers the grader replaced",
         _LESSON
         + """
-from autograder.grading import child
+from autograder.grading.isolated import child
 from autograder.observation import AtMost
 child._Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
 child._Worker.do_observe = lambda self, exercise, seed: {"absent": ["passed", "absent.stub", {}]}

@@ -21,7 +21,7 @@ import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
-from .. import exercises
+from ... import exercises
 from .channel import Channel, Closed
 from .child import Shell, serve
 from .guard import Guard

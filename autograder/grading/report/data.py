@@ -10,10 +10,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..authoring.source import Lesson
-from ..exercise import Exercise
-from ..language import Note, Text
-from ..verdict import MIME, STATES, Verdict
+from ...authoring.source import Lesson
+from ...exercise import Exercise
+from ...language import Note, Text
+from ...verdict import MIME, STATES, Verdict
 
 NO_VERDICT = "no verdict"  # beside the states of a verdict: the check is gone or never came to one
 FLAGS = ("tampered", "fault", "deleted")  # reasons to look at a submission that grading itself found

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from ..language import LANGUAGES, MESSAGES, Note
-from ..probe import Raised, Run, decode_run, encode_run
+from ...language import LANGUAGES, MESSAGES, Note
+from ...probe import Raised, Run, decode_run, encode_run
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, or inputs that it edited

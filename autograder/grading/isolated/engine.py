@@ -47,7 +47,7 @@ class Engine:
         self._sibling: Child | None = None
         self._sibling_lock = threading.Lock()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        start = "from autograder.grading.template import main; main()"
+        start = "from autograder.grading.isolated.template import main; main()"
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
         self._template = subprocess.Popen(

@@ -34,7 +34,7 @@ import torch
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from ..exercise import Exercise
+from ...exercise import Exercise
 from .channel import pin
 from .isolation import visible
 

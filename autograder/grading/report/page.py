@@ -10,17 +10,17 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..authoring.source import Broken
-from ..card import inline
-from ..language import MESSAGES, Text
-from ..verdict import STATES
-from .report_data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
-from .report_plots import COLOURS, bins, histogram, shares
-from .report_sources import collect, graded_assignments
-from .report_words import WORDS, label_of, said
-from .settings import course_settings
+from ...authoring.source import Broken
+from ...card import inline
+from ...language import MESSAGES, Text
+from ...verdict import STATES
+from ..settings import course_settings
+from .data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
+from .plots import COLOURS, bins, histogram, shares
+from .sources import collect, graded_assignments
+from .words import WORDS, label_of, said
 
-_TEMPLATES = Path(__file__).parent / "templates" / "report"
+_TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
 _LEADING = 3  # misunderstandings that the page begins with
 _LONGEST = 3000  # characters of an answer that is shown
 

@@ -10,14 +10,14 @@ from typing import Any
 from nbgrader.api import BaseCell, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..authoring.build import COURSE, private
-from ..authoring.source import Broken, Lesson
-from ..exercise import Exercise
-from ..exercises import Unknown
-from ..language import Text
-from .report_data import Answered, Graded
-from .sanitize import Unreadable, read
-from .settings import CourseSettings
+from ...authoring.build import COURSE, private
+from ...authoring.source import Broken, Lesson
+from ...exercise import Exercise
+from ...exercises import Unknown
+from ...language import Text
+from ..sanitize import Unreadable, read
+from ..settings import CourseSettings
+from .data import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
 _NOT_IN_BOOK = Text(

@@ -63,7 +63,7 @@ def visible() -> list[Path]:
 
     Of an editable install only the package's own folder is there, not the repository around it.
     """
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
     wanted = [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/bin"), Path("/lib"), Path("/lib64"), Path("/bin")]
     wanted += [prefix / part for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg")]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..language import MESSAGES, Note, Text
-from ..verdict import Finding
+from ...language import MESSAGES, Note, Text
+from ...verdict import Finding
 
 WORDS = {
     "report": Text("What the class understood", "Что поняла группа"),

@@ -21,11 +21,11 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 
-from .. import exercises
-from ..exercise import Exercise
-from ..judge import screen
-from ..probe import code_digest, observe
-from ..undisturbed import limited
+from ... import exercises
+from ...exercise import Exercise
+from ...judge import screen
+from ...probe import code_digest, observe
+from ...undisturbed import limited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
 from .isolation import Limits

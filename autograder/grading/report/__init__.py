@@ -1,0 +1,1 @@
+"""One page on what a class understood, from what grading left."""
