@@ -1,0 +1,109 @@
+"""`draw`: the graph behind a learner's own tensors, as a picture that is also text."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..language import Note
+from ..notebook import SESSION
+from .dot import dot
+from .folding import fold
+from .model import Graph
+from .reading import read_graph, refusal
+from .render import CannotLayOut, png, svg
+from .telling import Telling
+from .text import text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A graph as it was when `draw` was called; `graph` is the data. Shows as SVG or PNG, prints as text."""
+
+    graph: Graph
+    language: str
+
+    def __repr__(self) -> str:
+        return text(fold(self.graph), self.language)
+
+    @property
+    def dot(self) -> str:
+        """The picture as Graphviz source."""
+        return dot(fold(self.graph), self.language)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
+        folded = fold(self.graph)
+        source, says = dot(folded, self.language), text(folded, self.language)
+        try:
+            image, width, height = png(source)
+            drawn = svg(source, " ".join(Telling(folded, self.language).caption()))
+        except CannotLayOut as error:
+            note = Note("note.no_layout", {"error": str(error)})
+            return {"text/plain": text(replace(folded, notes=(*folded.notes, note)), self.language)}
+        size = {"image/png": {"width": width, "height": height}}
+        return {"image/svg+xml": drawn, "image/png": image, "text/plain": says}, size
+
+
+def draw(*outputs: Any) -> Picture:
+    """The backward graph of one or several tensors: what was computed from what, saved for backward, and landed.
+
+    Names are those of the caller's variables. Draws a loss before or after `backward()`, or any tensor on the way;
+    changes nothing. With `draw(loss, grad)` after `create_graph=True` what only `grad` needs stands apart. Never
+    raises: of anything that has no graph the picture says why.
+    """
+    caller = sys._getframe(1)
+    return picture(outputs, {**caller.f_globals, **caller.f_locals})
+
+
+def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
+    """What `draw` gives for a caller with these variables."""
+    language = SESSION.language or "en"
+    tensors = [item for output in outputs for item in _flat(output)]
+    strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
+    if strange or not tensors:
+        return Picture(Graph((), (), (), (), _not_a_tensor(strange)), language)
+    refusals = [error for tensor in tensors if (error := refusal(tensor))]
+    try:
+        graph = read_graph([] if refusals else tensors, namespace)
+    except Exception as error:  # a picture must not cost a learner his cell
+        graph, refusals = Graph((), (), (), ()), [f"{type(error).__name__}: {error}"]
+    refused = [Note("note.refused", {"error": error.split(". ")[0]}) for error in dict.fromkeys(refusals)]
+    return Picture(replace(graph, notes=(*refused, *_notes(graph))), language)
+
+
+def _flat(output: Any) -> list[Any]:
+    if isinstance(output, dict):
+        return [*output.values()]
+    return [*output] if isinstance(output, (list, tuple)) else [output]
+
+
+def _not_a_tensor(strange: list[Any]) -> tuple[Note, ...]:
+    if not strange:
+        return (Note("note.nothing", {}),)
+    got = type(strange[0]).__name__
+    more: tuple[Note, ...] = ()
+    if isinstance(strange[0], (int, float, complex)):
+        more = (Note("note.number", {}),)
+    elif isinstance(strange[0], torch.nn.Module):
+        more = (Note("note.module", {}),)
+    return (Note("note.not_tensor", {"got": got}), *more)
+
+
+def _notes(graph: Graph) -> list[Note]:
+    notes = []
+    records = {tensor.id: tensor for tensor in graph.tensors}
+    for record in (records[index] for index in graph.outputs):
+        name: dict[str, object] = {"name": record.name or "tensor"}
+        if record.kind == "leaf":
+            notes.append(Note("note.leaf", name))
+        elif record.version is None:
+            notes.append(Note("note.inference", name))
+        elif record.kind == "constant" and not record.dtype.startswith(("float", "bfloat", "complex")):
+            notes.append(Note("note.integers", {**name, "dtype": record.dtype}))
+        elif record.kind == "constant":
+            notes.append(Note("note.constant", name))
+    states = {row.state for row in graph.saved}
+    return notes + [Note(f"note.{state}", {}) for state in ("freed", "modified") if state in states]

@@ -1,0 +1,191 @@
+"""A graph with too many nodes, made small enough to draw: repetitions, parts of a model, then what is far away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+
+from ..language import Note
+from .model import Edge, Graph, Node, Tensor
+
+LIMIT = 40  # nodes that a page holds, leaves not counted
+_NEAREST = 10  # of a graph without any order only the steps next to the output
+_LONGEST = 64  # nodes in one repetition; a longer pattern is a part of a model, and has a name
+
+
+def fold(graph: Graph) -> Graph:
+    """`graph` itself when it can be drawn, else one with folded nodes and a note that says so."""
+    if _steps(graph) <= LIMIT:
+        return graph
+    folded = _without_repetitions(graph)
+    if _steps(folded) > LIMIT:
+        folded = _by_module(folded)
+    note = Note("note.folded", {"size": graph.size, "shown": _steps(folded)})
+    if _steps(folded) > LIMIT:
+        folded, note = _nearest(folded), Note("note.cut", {"size": graph.size, "shown": _NEAREST})
+    return replace(folded, notes=(*folded.notes, note))
+
+
+def _steps(graph: Graph) -> int:
+    return sum(node.leaf is None for node in graph.nodes)
+
+
+def _without_repetitions(graph: Graph) -> Graph:
+    """The first repetition of a pattern stays as it is, the others become one node; the most repeated pattern first."""
+    while _steps(graph) > LIMIT:
+        beside = _beside(graph)
+        steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
+        start, period, times = _best_repetition([(n.name, n.outputs, len(n.saved), n.count) for n in steps])
+        if times < 3:
+            return graph
+        again = {node.id: start for node in steps[start + period : start + period * times]}
+        graph = _contract(graph, again, {start: {"repeats": times - 1}})
+    return graph
+
+
+def _beside(graph: Graph) -> dict[int, int]:
+    """Steps that only hand a gradient on to a leaf, such as the transposition of a weight, and the one user of each."""
+    users: dict[int, list[int]] = {}
+    ways: dict[int, list[int | None]] = {}
+    for edge in graph.edges:
+        ways.setdefault(edge.source, []).append(edge.target)
+        if edge.target is not None:
+            users.setdefault(edge.target, []).append(edge.source)
+    leaves = {node.id for node in graph.nodes if node.leaf is not None}
+    return {
+        node.id: users[node.id][0]
+        for node in graph.nodes
+        if not node.saved
+        and len(users.get(node.id, ())) == 1
+        and len(way := ways.get(node.id, [])) == 1
+        and way[0] in leaves
+    }
+
+
+def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
+    """Start, period and number of repetitions of the pattern that takes the most nodes; (0, 1, 1) without any."""
+    numbers: dict[Hashable, int] = {}
+    codes = [numbers.setdefault(sign, len(numbers)) for sign in signs]
+    best, saves = (0, 1, 1), 0
+    for period in range(1, min(_LONGEST, len(codes) // 3) + 1):
+        run = 0
+        for at in range(len(codes) - period):
+            run = run + 1 if codes[at] == codes[at + period] else 0
+            times = run // period + 1
+            if times > 2 and period * (times - 1) > saves:
+                saves = period * (times - 1)
+                best = (at + 1 - period * (times - 1), period, times)
+    return best
+
+
+def _by_module(graph: Graph) -> Graph:
+    """The nodes of one part of a model become one; a node belongs where the parameters that it uses belong."""
+    part = _parts(graph)
+    for depth in range(max((len(path) for path in part.values()), default=0), 0, -1):
+        groups = {node: path[:depth] for node, path in part.items() if path}
+        sizes = Counter(groups.values())
+        groups = {node: path for node, path in groups.items() if sizes[path] > 1}
+        if _steps(graph) - len(groups) + len(set(groups.values())) <= LIMIT or depth == 1:
+            return _contract(graph, groups, {path: {"label": ".".join(path)} for path in groups.values()})
+    return graph
+
+
+def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
+    """For each step the path of the module whose parameters it uses, or else that of what it is computed from."""
+    below: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            below.setdefault(edge.source, []).append(edge.target)
+    names = {tensor.id: tensor.names for tensor in graph.tensors}
+    paths: dict[int, tuple[str, ...]] = {}
+    own = {node.id for node in graph.nodes if node.leaf is not None} | _beside(graph).keys()
+    for node in reversed(graph.nodes):
+        if node.leaf is not None:
+            paths[node.id] = next((tuple(n.split(".")[:-1]) for n in names[node.leaf] if "." in n), ())
+        elif node.count == 1:
+            children = sorted(below.get(node.id, ()), key=lambda child: child not in own)
+            paths[node.id] = next((path for child in children if (path := paths.get(child))), ())
+    return {node.id: paths[node.id] for node in graph.nodes if node.leaf is None and node.id in paths}
+
+
+def _nearest(graph: Graph) -> Graph:
+    """The nodes nearest to the outputs; all others become one."""
+    below: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            below.setdefault(edge.source, []).append(edge.target)
+    steps = {node.id for node in graph.nodes if node.leaf is None}
+    records = {tensor.id: tensor for tensor in graph.tensors}
+    front = [node for output in graph.outputs if (node := records[output].node) is not None]
+    near: dict[int, None] = {}
+    while front and len(near) < _NEAREST:
+        near.update(dict.fromkeys(front[: _NEAREST - len(near)]))
+        front = [*dict.fromkeys(c for node in front for c in below.get(node, ()) if c in steps and c not in near)]
+    return _contract(graph, {node: "rest" for node in steps if node not in near}, {"rest": {}})
+
+
+def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashable, Mapping[str, str | int]]) -> Graph:
+    """Each group of nodes becomes one node, with the id of its first; leaves that only one group uses go with it.
+
+    A leaf that is a variable of its own stays: gradients land there before the learner's eyes.
+    """
+    variables = {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
+    group_of = dict(groups)
+    group_of.update((node, groups[user]) for node, user in _beside(graph).items() if user in groups)
+    users: dict[int, set[Hashable]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            users.setdefault(edge.target, set()).add(group_of.get(edge.source))
+    for node in graph.nodes:
+        alone = len(users.get(node.id, ())) == 1 and None not in users[node.id]
+        if alone and node.leaf is not None and node.leaf not in variables:
+            (group_of[node.id],) = users[node.id]
+    members: dict[Hashable, list[Node]] = {}
+    for node in graph.nodes:
+        if node.id in group_of:
+            members.setdefault(group_of[node.id], []).append(node)
+    first = {node.id: inside[0].id for inside in members.values() for node in inside}
+    nodes = []
+    for node in graph.nodes:
+        if node.id not in first:
+            nodes.append(node)
+        elif first[node.id] == node.id:
+            group = group_of[node.id]
+            nodes.append(replace(_one(members[group]), **says.get(group, {})))  # type: ignore[arg-type]
+    edges = _merged(graph.edges, first)
+    return replace(graph, nodes=tuple(nodes), edges=edges, tensors=_still_seen(graph, nodes, edges))
+
+
+def _one(members: list[Node]) -> Node:
+    """The node that stands for `members`, with everything that they save."""
+    inside: Counter[str] = Counter()
+    for node in members:
+        inside.update(dict(node.inside) or {node.name: 1})
+    saved = tuple(saved for node in members for saved in node.saved)
+    count = sum(node.count for node in members)
+    return replace(members[0], name="", saved=saved, leaf=None, count=count, inside=tuple(inside.most_common()))
+
+
+def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:
+    """The edges between what is left; those of a folded node are counted, not numbered."""
+    merged: dict[Edge, int] = {}
+    for edge in edges:
+        source = first.get(edge.source, edge.source)
+        target = None if edge.target is None else first.get(edge.target, edge.target)
+        if source == target or (edge.target is None and edge.source in first):
+            continue
+        if edge.source in first or edge.target in first:
+            edge = Edge(source, 0, target, 0, None if edge.target in first else edge.tensor, None, edge.count)
+        key = replace(edge, count=0)
+        merged[key] = merged.get(key, 0) + edge.count
+    return tuple(replace(edge, count=count) for edge, count in merged.items())
+
+
+def _still_seen(graph: Graph, nodes: list[Node], edges: tuple[Edge, ...]) -> tuple[Tensor, ...]:
+    """The outputs, and the tensors that a node or an edge which was not folded still speaks of."""
+    whole = {node.id for node in nodes if node.count == 1}
+    seen = {*graph.outputs, *(edge.tensor for edge in edges), *(node.leaf for node in nodes)}
+    seen |= {saved.tensor for node in nodes if node.count == 1 for saved in node.saved}
+    seen |= {tensor.id for tensor in graph.tensors if tensor.node in whole}
+    return tuple(tensor for tensor in graph.tensors if tensor.id in seen)

@@ -1,0 +1,158 @@
+"""Read the graph behind tensors into a `Graph`: never raises, changes nothing, unpacks nothing, leaves no hook."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..measure import graph_nodes
+from .model import Edge, Graph, Node, Output, Saved
+from .naming import named_tensors
+from .registry import Registry, safely
+from .saved import is_number, saved_by, storages
+
+_SLOTS = {"self": 0, "other": 1}  # which input of its node a saved tensor is, where torch's name tells
+
+
+def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) -> Graph:
+    """The graph behind `outputs`, with the names that `namespace` (the caller's variables) has for its tensors.
+
+    None of the outputs may be one that torch refuses to speak of (`refusal`).
+    """
+    with _unnoticed():
+        lanes = _lanes(outputs)
+        named = [(name, tensor) for name, tensor in named_tensors(namespace) if refusal(tensor) is None]
+        registry = Registry({node: index for index, node in enumerate(lanes)}, named)
+        drawn = tuple(registry.record(y, None if y.is_leaf else "output") for y in outputs)
+        for node in lanes:
+            if (variable := _variable(node)) is not None:
+                registry.record(variable)
+        registry.note_named()
+        registry.note_views()
+        nodes = [_node(node, index, lane, registry) for index, (node, lane) in enumerate(lanes.items())]
+        edges = [edge for node in lanes for edge in _edges(node, nodes, registry)]
+        _fill_in_saved(lanes, nodes, edges, registry)
+        return Graph(tuple(nodes), tuple(edges), tuple(registry.records), drawn, size=len(nodes))
+
+
+def refusal(tensor: torch.Tensor) -> str | None:
+    """The error with which torch answers any question about `tensor`: a view whose base was edited, for one."""
+    try:
+        with _unnoticed():
+            _ = tensor.is_leaf, tensor.requires_grad, tensor.shape, tensor.output_nr
+    except Exception as error:
+        return str(error)
+    return None
+
+
+@contextmanager
+def _unnoticed() -> Iterator[None]:
+    """No graph is made, and no mode or subclass of the learner's sees what is asked here."""
+    with (
+        warnings.catch_warnings(),
+        torch.no_grad(),
+        torch._C.DisableTorchFunction(),
+        torch._C._DisableTorchDispatch(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _lanes(outputs: Sequence[torch.Tensor]) -> dict[Any, int]:
+    """The nodes in the graph's order, each with the number of the first output that leads to it."""
+    rooted = [y for y in outputs if y.grad_fn is not None]
+    lanes: dict[Any, int] = {}
+    for number, output in enumerate(rooted):
+        for node in graph_nodes(output):
+            lanes.setdefault(node, number)
+    return {node: lanes[node] for node in graph_nodes(*rooted)}
+
+
+def _variable(node: Any) -> torch.Tensor | None:
+    variable = safely(lambda: node.variable) if type(node).__name__ == "AccumulateGrad" else None
+    return variable if isinstance(variable, torch.Tensor) else None
+
+
+def _node(node: Any, index: int, lane: int, registry: Registry) -> Node:
+    made = tuple(
+        Output(tuple(int(size) for size in one.shape), str(one.dtype).removeprefix("torch."), str(one.device))
+        for one in safely(lambda: node._input_metadata) or ()
+    )
+    variable = _variable(node)
+    leaf = None if variable is None else registry.record(variable)
+    custom = isinstance(node, torch.autograd.function.BackwardCFunction)
+    return Node(index, type(node).__name__, made, (), leaf, custom, lane)
+
+
+def _edges(node: Any, nodes: list[Node], registry: Registry) -> Iterator[Edge]:
+    source = registry.ids[node]
+    for slot, (target, output) in enumerate(node.next_functions):
+        if target is None:
+            yield Edge(source, slot, None)
+        else:
+            reached = nodes[registry.ids[target]]
+            tensor = registry.at(reached.id, output) if reached.leaf is None else reached.leaf
+            shape = reached.outputs[output].shape if output < len(reached.outputs) else None
+            yield Edge(source, slot, reached.id, output, tensor, shape)
+
+
+def _fill_in_saved(lanes: dict[Any, int], nodes: list[Node], edges: list[Edge], registry: Registry) -> None:
+    """Put into each node what it saved, and onto edges that stop the constant where they do, when it was saved."""
+    attributes: dict[type, list[str]] = {}  # looked up once for each type of node: `dir` is slow
+    stops: dict[int, list[int]] = {}  # node -> positions of its edges that stop
+    for position, edge in enumerate(edges):
+        if edge.target is None:
+            stops.setdefault(edge.source, []).append(position)
+    counted: set[int] = set()
+    for index, node in enumerate(lanes):
+        if type(node) not in attributes:
+            attributes[type(node)] = [name for name in dir(node) if name.startswith("_raw_saved_")]
+        found = [*saved_by(node, attributes[type(node)])]
+        for position, tensor in _constants(found, stops.get(index, []), edges):
+            edges[position] = replace(edges[position], tensor=registry.record(tensor))
+        rows = tuple(
+            row if tensor is None else _counted(row, tensor, nodes[index], registry, counted) for row, tensor in found
+        )
+        nodes[index] = replace(nodes[index], saved=rows)
+
+
+def _constants(
+    found: list[tuple[Saved, torch.Tensor | None]], stops: list[int], edges: list[Edge]
+) -> Iterator[tuple[int, torch.Tensor]]:
+    """Positions of edges that stop, each with the constant that was saved of this input, where there is no doubt."""
+    constants = {
+        id(tensor): (row.name, tensor)
+        for row, tensor in found
+        if tensor is not None and row.state != "packed" and tensor.is_leaf and not tensor.requires_grad
+    }
+    if len(constants) == len(stops):
+        yield from ((position, tensor) for position, (_, tensor) in zip(stops, constants.values()))
+        return
+    by_slot = {_SLOTS[name]: tensor for name, tensor in constants.values() if name in _SLOTS}
+    for position in stops:
+        if edges[position].slot in by_slot:
+            yield position, by_slot[edges[position].slot]
+
+
+def _counted(row: Saved, tensor: torch.Tensor, node: Node, registry: Registry, counted: set[int]) -> Saved:
+    """The row with the tensor that it is, and its bytes: of its whole storage, which the graph keeps alive."""
+    found = storages(tensor)
+    if not found:
+        return replace(row, tensor=registry.known(tensor))
+    size, keys = sum(size for _, size in found), {key for key, _ in found}
+    of = registry.known(tensor)
+    if tensor.is_leaf and is_number(tensor):
+        return replace(row, tensor=of, bytes=0, counted="number")
+    if of is None and tensor.grad_fn is None:
+        of = registry.output_like(node.id, len(node.outputs), tensor)
+    origin = registry.input_of(tensor) if of is None or registry.records[of].node is None else None
+    if origin is not None:
+        return replace(row, tensor=origin, bytes=size, counted="input")
+    place: Any = "elsewhere" if keys <= counted else "here"
+    counted |= keys
+    return replace(row, tensor=of, bytes=size, counted=place)

@@ -1,0 +1,173 @@
+"""The tensors of one graph while it is read: one record for each, found again by object, by node or by storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import torch
+
+from .model import Kind, Tensor
+from .saved import dtype_of, is_number, name_of, shape_of, storages
+
+_T = TypeVar("_T")
+
+
+class Registry:
+    """Holds torch's objects as long as the graph is read; its `records` do not. `ids` number the graph's nodes."""
+
+    def __init__(self, ids: dict[Any, int], named: list[tuple[str, torch.Tensor]]) -> None:
+        self.ids = ids
+        self.records: list[Tensor] = []
+        self.names: dict[int, list[str]] = {}
+        self._named = [tensor for _, tensor in named]
+        self._objects: dict[int, tuple[torch.Tensor, int]] = {}  # the object is kept, so that its id stays its own
+        self._made: dict[tuple[int, int], int] = {}
+        self._of: list[torch.Tensor] = []
+        self._leaves: dict[int, int] = {}  # storage -> record
+        self._constants: dict[int, torch.Tensor] = {}  # storage -> a tensor that the caller has a name for
+        for name, tensor in named:
+            self.names.setdefault(id(tensor), []).append(name)
+            if tensor.is_leaf and not tensor.requires_grad:
+                self._constants.update((key, tensor) for key, _ in storages(tensor))
+
+    def note_named(self) -> None:
+        """Make a record of every tensor with a name that a node of the graph made."""
+        for tensor in self._named:
+            if self.maker(tensor) is not None:
+                self.record(tensor)
+
+    def maker(self, tensor: torch.Tensor) -> int | None:
+        """The node of this graph that made `tensor`. Asking a view that was invalidated in place is an error."""
+        node = safely(lambda: tensor.grad_fn)
+        return None if node is None else self.ids.get(node)
+
+    def at(self, node: int, output: int) -> int | None:
+        """The record of a node's output, if there is one."""
+        return self._made.get((node, output))
+
+    def record(self, tensor: torch.Tensor, kind: Kind | None = None) -> int:
+        """The record of `tensor`, made when there is none yet. Two objects may be one tensor with two names."""
+        if id(tensor) in self._objects:
+            return self._objects[id(tensor)][1]
+        maker, output = self.maker(tensor), int(tensor.output_nr)
+        known = None if maker is None else self.at(maker, output)
+        index = len(self.records) if known is None else known
+        self._objects[id(tensor)] = (tensor, index)
+        names = tuple(self.names.get(id(tensor), ()))
+        if known is not None:
+            old = self.records[known]
+            self.records[known] = replace(old, names=old.names + tuple(n for n in names if n not in old.names))
+            return known
+        if maker is not None:
+            self._made[maker, output] = index
+        self._of.append(tensor)
+        self.records.append(_facts(tensor, index, names, kind, maker))
+        if tensor.is_leaf and tensor.requires_grad:
+            self._leaves.update((key, index) for key, _ in storages(tensor))
+        return index
+
+    def note_views(self) -> None:
+        """Say of every view whose it is, where the base has a name or is in the graph, or a leaf has its storage."""
+        for tensor, index in [*self._objects.values()]:
+            base = tensor._base
+            if base is None:
+                continue
+            if id(base) in self.names or self.maker(base) is not None or base.requires_grad:
+                of: int | None = self.record(base)
+            else:
+                of = next((self._leaves[key] for key, _ in storages(tensor) if key in self._leaves), None)
+            if of is not None and of != index:
+                self.records[index] = replace(self.records[index], view_of=of)
+
+    def output_like(self, node: int, outputs: int, tensor: torch.Tensor) -> int | None:
+        """The record of the output of `node` that `tensor` is: an output is saved as a tensor without a grad_fn."""
+        found = storages(tensor)
+        for output in range(outputs):
+            index = self.at(node, output)
+            if found and index is not None and storages(self._of[index]) == found:
+                return index if self.records[index].shape == shape_of(tensor) else None
+        return None
+
+    def input_of(self, tensor: torch.Tensor) -> int | None:
+        """The leaf or named constant whose storage `tensor` lies in: `w.t()` lies in `w`'s.
+
+        What the graph computed is no input, although a detached alias of it may have a name.
+        """
+        keys = [key for key, _ in storages(tensor)]
+        if keys and keys[0] in self._leaves:
+            return self._leaves[keys[0]]
+        if keys and keys[0] in self._constants and tensor.is_leaf:
+            return self.record(self._constants[keys[0]])
+        return None
+
+    def known(self, tensor: torch.Tensor) -> int | None:
+        """The record of this very tensor, if there is one."""
+        if id(tensor) in self._objects:
+            return self._objects[id(tensor)][1]
+        maker = self.maker(tensor)
+        return None if maker is None else self.at(maker, int(tensor.output_nr))
+
+
+def _facts(tensor: torch.Tensor, index: int, names: tuple[str, ...], kind: Kind | None, maker: int | None) -> Tensor:
+    leaf = tensor.is_leaf
+    grad = tensor.grad if leaf or tensor.retains_grad else None
+    return Tensor(
+        id=index,
+        names=names,
+        kind=kind or _kind(tensor),
+        shape=shape_of(tensor),
+        dtype=dtype_of(tensor),
+        device=str(tensor.device),
+        requires_grad=tensor.requires_grad,
+        retains_grad=tensor.retains_grad,
+        value=brief(tensor) if tensor.numel() <= 3 else None,
+        grad=None if grad is None else brief(grad) or "?",
+        grad_kept=tensor.requires_grad and (leaf or tensor.retains_grad),
+        grad_has_graph=grad is not None and grad.requires_grad,
+        version=safely(lambda: int(tensor._version)),  # an inference tensor has none
+        view=bool(tensor._is_view()),
+        view_of=None,
+        hooks=tuple(name_of(hook) for hook in (tensor._backward_hooks or {}).values()),
+        post_hooks=tuple(name_of(hook) for hook in (tensor._post_accumulate_grad_hooks or {}).values()),
+        node=maker,
+        output=int(tensor.output_nr),
+    )
+
+
+def _kind(tensor: torch.Tensor) -> Kind:
+    if not tensor.is_leaf:
+        return "intermediate"
+    return "leaf" if tensor.requires_grad else "number" if is_number(tensor) else "constant"
+
+
+def safely(look: Callable[[], _T]) -> _T | None:
+    """What `look` returns; None when torch refuses to tell."""
+    try:
+        return look()
+    except Exception:
+        return None
+
+
+def brief(tensor: torch.Tensor) -> str | None:
+    """At most three numbers, else the norm; None when the values cannot be read (a meta tensor has none)."""
+    return safely(lambda: _brief(tensor.detach()))
+
+
+def _brief(tensor: torch.Tensor) -> str | None:
+    if tensor.is_meta:
+        return None
+    if tensor.layout != torch.strided or tensor.is_quantized:
+        tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
+    if is_number(tensor):
+        return f"{tensor.item():.6g}"
+    if tensor.numel() > 3:
+        wide = torch.complex128 if tensor.is_complex() else torch.float64
+        return f"‖·‖ = {torch.linalg.vector_norm(tensor, dtype=wide).item():.4g}"
+    text = str(tensor.tolist()) if not tensor.is_floating_point() else _rounded(tensor.tolist())
+    return text
+
+
+def _rounded(value: Any) -> str:
+    return f"[{', '.join(_rounded(item) for item in value)}]" if isinstance(value, list) else f"{value:.4g}"

@@ -1,0 +1,151 @@
+"""What a node keeps for backward, read without unpacking a hook (which may run a checkpoint's forward again)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from .model import Saved, State
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
+    """Key and bytes of each storage behind `tensor`: several of a sparse one, none where torch does not tell."""
+    try:
+        storage = tensor.untyped_storage()
+        return [(storage._cdata, 0 if tensor.is_meta else storage.nbytes())]
+    except (RuntimeError, NotImplementedError):
+        pass
+    parts = {
+        torch.sparse_coo: ("_indices", "_values"),
+        torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+        torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    }
+    try:
+        return [pair for part in parts.get(tensor.layout, ()) for pair in storages(getattr(tensor, part)())]
+    except RuntimeError:
+        return []
+
+
+def is_number(tensor: torch.Tensor) -> bool:
+    """Is this the tensor that torch made of a Python number? It saves those, too, past all hooks.
+
+    Nothing says so but the way types promote: a number gives way to a tensor of a smaller type of its kind.
+    """
+    smaller = {torch.float64: torch.float32, torch.int64: torch.int32, torch.complex128: torch.complex64}
+    if tensor.dim() or tensor.dtype not in smaller:
+        return False
+    other = torch.empty((), dtype=smaller[tensor.dtype], device=tensor.device)
+    return torch.result_type(tensor, other) == other.dtype
+
+
+def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Tensor | None]]:
+    """A record of each tensor that `node` saved, and the tensor itself where it can be had (of packed ones: a tensor
+    that the pack hook returned).
+
+    `attributes` are the names of the node's `_raw_saved_*`. The record's tensor, bytes and counted are for the caller
+    to fill in. `_raw_saved_*` say whether a hook packed the tensor, and reading them never calls it.
+    """
+    names = [attribute.removeprefix("_raw_saved_") for attribute in attributes]
+    try:
+        rows = [row for name in names for row in _rows(node, name)]
+    except Exception as failure:  # freed: nobody can tell any more which of the names it had used
+        yield Saved(names[0] if len(names) == 1 and names != ["tensors"] else "", _state(failure)), None
+    else:
+        yield from rows
+    for name, value in _by_hand(node):
+        yield Saved(name, "held", attribute=True, shape=shape_of(value), dtype=dtype_of(value)), value
+
+
+def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
+    """The records of one attribute, which may hold several tensors. Raises when they have been freed."""
+    raw = getattr(node, f"_raw_saved_{name}")
+    several = isinstance(raw, (tuple, list))
+    for index, one in enumerate(raw if several else [raw]):
+        if one.unpack_hook is not None:
+            inside = [item for item in _flat(one.data) if isinstance(item, torch.Tensor)]
+            yield Saved(name, "packed", packed_by=name_of(one.unpack_hook)), inside[0] if inside else None
+        elif isinstance(one.data, torch.Tensor):
+            error = _error_of_unpacking(node, name, one, raw)
+            versions = _VERSIONS.search(str(error))
+            yield (
+                Saved(
+                    f"{name}[{index}]" if several else name,
+                    _state(error) if error else "held",
+                    shape=shape_of(one.data),
+                    dtype=dtype_of(one.data),
+                    versions=(int(versions[2]), int(versions[1])) if versions else None,
+                ),
+                one.data,
+            )
+        elif not several:
+            getattr(node, f"_saved_{name}")  # None, since the derivative needs nothing of this input, or freed
+
+
+def _error_of_unpacking(node: Any, name: str, one: Any, raw: Any) -> Exception | None:
+    """What backward would be told when it asks for this saved tensor, which no hook has packed."""
+    several = isinstance(raw, (tuple, list))
+    try:
+        if several:
+            one.unpack()
+        else:
+            getattr(node, f"_saved_{name}")
+    except Exception as error:
+        if not several or "detached in-place" not in str(error):
+            return error
+    else:
+        return None
+    # An output of the node, saved by itself: such a one unpacks only through the node, together with all the others.
+    if one.data._version == 0 or any(other.unpack_hook is not None for other in raw):
+        return None
+    try:
+        node.saved_tensors  # noqa: B018
+    except Exception as error:
+        return error
+    return None
+
+
+def _state(error: Exception) -> State:
+    if "backward through the graph a second time" in str(error):
+        return "freed"
+    return "modified" if "modified by an inplace" in str(error) else "unreadable"
+
+
+def _by_hand(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """Tensors that the forward of a custom Function put on `ctx` itself."""
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        for name, value in vars(node).items():
+            for item in _flat(value):
+                if isinstance(item, torch.Tensor):
+                    yield f"ctx.{name}", item
+
+
+def _flat(value: object) -> list[object]:
+    return [*value] if type(value) in (list, tuple) else [value]  # type: ignore[misc]
+
+
+def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in tensor.shape)
+    except RuntimeError:  # a nested tensor's sizes are not one shape
+        return ()
+
+
+def dtype_of(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def name_of(function: Any) -> str:
+    """A name for a hook: what the learner wrote, without the functions around it; never raises."""
+    try:
+        inner = getattr(function, "func", function)  # a partial
+        name = str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
+        if str(getattr(inner, "__module__", "")).startswith("torch."):
+            return name.partition(".")[0].strip("_")  # save_on_cpu.__init__.<locals>.unpack_from_cpu
+        return name.rpartition("<locals>.")[2]
+    except Exception:
+        return "?"
