@@ -99,6 +99,14 @@ for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.arg
 with torch.no_grad():
     assert (a * 2).grad_fn is None
 # %% [markdown] tags=["en"]
+# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text.
+# %% [markdown] tags=["ru"] of="c36b1c51"
+# То же на рисунке. `draw` показывает граф любого вашего тензора: с именами ваших переменных, с тем, что каждый узел хранит для обратного прохода, и с тем, куда придёт градиент. Она только читает, поэтому вызывайте её когда угодно; `print` выведет то же самое текстом.
+# %% tags=["picture"]
+from autograder import draw
+
+draw(L)
+# %% [markdown] tags=["en"]
 # Four things to read off.
 #
 # * The nodes are functions, not tensors. A tensor holds a pointer to one node, its `grad_fn`. A leaf has `None` there; in the graph its place is held by an `AccumulateGrad` node, which adds what arrives to `.grad`.
