@@ -61,7 +61,7 @@ def examine() -> int:
         return 1
     try:
         with Engine(Limits(cell_seconds=10)) as engine, engine.fork() as child:
-            said = child.ask("cell", source=_LOOK % {"hidden": _hidden(), "shown": [sys.prefix, "/usr/lib"]})
+            said = child.ask("cell", source=_LOOK % {"hidden": _hidden(), "shown": [f"{sys.prefix}/lib", "/usr/lib"]})
     except CannotIsolate as refused:
         print(f"✗ answers cannot be isolated: {refused}\n")
         print("\n\n".join([*_remedies(), _NONE]))

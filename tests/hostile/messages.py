@@ -93,7 +93,7 @@ if not os.fork():
         os.write(end, frame(answer))
 """,
         flagged="message",
-        ended="nonsense|died",
+        ended="nonsense|died|time",  # who reads first is the kernel's choice; a swallowed question is never answered
     ),
     Attack(
         "the channel object found by gc, and a forged observation sent through it",

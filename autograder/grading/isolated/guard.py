@@ -93,7 +93,8 @@ class Guard:
         self.reached: list[str] = []  # what `watch` has refused
         seen: set[int] = set()
         modules: dict[str, Any] = {}
-        for name, module in sorted(sys.modules.items()):
+        # Ours last: what they take from torch is then watched, and called, as torch's.
+        for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
             if _GUARDED.fullmatch(name) and module is not None:
                 modules[name] = module
                 self._hiding.append((name, vars(module), frozenset(vars(builtins)) - vars(module).keys()))
