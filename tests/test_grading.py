@@ -49,9 +49,15 @@ def graded(released: Course) -> Course:
         if not target.exists():
             target.parent.mkdir(parents=True)
             nbformat.write(submission.notebook(read(course.released(submission.language))), target)
+    shutil.copytree(course.folder, _second(course))
     course.nbgrader("autograde", course.name, f"--RunIsolated.cell_seconds={SECONDS}")
     course.nbgrader("generate_feedback", course.name)
     return course
+
+
+def _second(course: Course) -> Path:
+    """A copy of the course as it was before anything was graded."""
+    return course.folder.parent / "second" / course.folder.name
 
 
 def _exchange(course: Course, student: str, language: str) -> None:
@@ -152,6 +158,25 @@ def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebo
         if scores != expected:
             wrong[submission.student] = {k: (scores.get(k), v) for k, v in expected.items() if scores.get(k) != v}
     assert wrong == {}
+
+
+def test_autograder_grade_gives_the_same_scores(graded: Course, gradebook: Gradebook) -> None:
+    folder = _second(graded)
+    with (folder / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f"\nc.RunIsolated.cell_seconds = {SECONDS}\n")
+    done = subprocess.run([BIN / "autograder", "grade", folder], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{len(graded.submissions)} submissions" in done.stdout
+
+    def grades(opened: Gradebook) -> dict[str, object]:
+        found = opened.find_assignment(graded.name).submissions
+        return {
+            each.student_id: {g.name: (g.auto_score, g.needs_manual_grade) for n in each.notebooks for g in n.grades}
+            for each in found
+        }
+
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}", "calculus") as second:
+        assert grades(second) == grades(gradebook)
 
 
 def test_every_mistake_of_the_core_is_named(graded: Course) -> None:
