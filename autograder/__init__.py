@@ -1,6 +1,6 @@
 """The course's package. A notebook imports its commands from here; each is loaded when it is first used.
 
-from autograder import start, check, hint, solution, progress, ready, reproduce, draw, on_gpu, gpu_peak
+from autograder import start, check, hint, solution, progress, ready, reproduce, draw, steps, on_gpu, gpu_peak
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _COMMANDS = {
     **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".notebook"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "draw": ".pictures.draw",
+    "steps": ".pictures.steps",
 }
 __all__ = [*_COMMANDS]
 

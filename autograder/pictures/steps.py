@@ -1,0 +1,111 @@
+"""`steps`: a real backward pass through a learner's graph, one step of the engine after another."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..language import Note
+from .draw import picture
+from .frames import Run
+from .model import Graph
+from .recording import Storages, run_backward, saved_storages
+from .registry import safely
+from .render import CannotLayOut, svg
+from .saved import dtype_of, shape_of
+from .step_picture import step_dot
+from .step_text import StepTelling
+from .stepper import page
+from .words import WORDS
+
+SHOWN = 40  # frames with a picture; more are a page that nobody reads
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A backward pass as it was when `steps` was called. Shows as frames to step through, prints as text.
+
+    `run` is the data: its frames, and the error that ended it. `graph` is as `draw` gives it.
+    """
+
+    graph: Graph
+    run: Run
+    storages: Storages
+    language: str
+
+    def __repr__(self) -> str:
+        return self._telling().text()
+
+    def _telling(self) -> StepTelling:
+        return StepTelling(self.graph, self.run, SHOWN, self.language)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        tell = self._telling()
+        return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
+
+    def _pictures(self) -> list[str]:
+        """One SVG for each frame that is shown; none where nothing can be laid out: the text says it all."""
+        frames = self.run.frames[:SHOWN]
+        try:
+            return [
+                svg(step_dot(self.graph, frames[: number + 1], self.storages, self.language), "")
+                for number in range(len(frames))
+            ]
+        except CannotLayOut:
+            return []
+
+
+def steps(*loss: Any) -> Steps:
+    """Backward from `loss`, a tensor with one number, one step of the engine after another.
+
+    For each step: the node that runs, the gradients in and out, where they add up (before + increment = after), and
+    what a plain backward() frees. The real engine runs on the real tensors with `retain_graph=True`; every `.grad` is
+    put back, so backward() can still run. Hooks of the learner's run too, which is said, but for one on a tensor that
+    no variable holds any more: it is noticed only where it changed the gradient. Never raises: of anything that
+    backward() cannot start from it says why.
+    """
+    caller = sys._getframe(1)
+    drawn = picture(loss, {**caller.f_globals, **caller.f_locals})
+    graph = replace(drawn.graph, notes=tuple(_in_these_words(note) for note in drawn.graph.notes))
+    run, storages = Run(()), list[Any]()
+    tensors = [item for item in _flat(loss) if isinstance(item, torch.Tensor)]
+    refused = _refused(tensors, graph)
+    if refused is not None:
+        graph = replace(graph, notes=(*graph.notes, refused))
+    elif graph.nodes:
+        try:
+            storages = saved_storages(tensors[0], graph)
+            run = run_backward(tensors[0], graph, storages)
+        except Exception as error:  # stepping must not cost a learner his cell
+            run = Run((), f"{type(error).__name__}: {error}")
+    return Steps(graph, run, storages, drawn.language)
+
+
+def _flat(outputs: tuple[Any, ...]) -> list[Any]:
+    one = outputs[0] if len(outputs) == 1 else outputs
+    if isinstance(one, dict):
+        return [*one.values()]
+    return [*one] if isinstance(one, (list, tuple)) else [one]
+
+
+def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
+    """Why backward() cannot start from this by itself, beyond what `draw` has to say."""
+    if not graph.nodes:
+        return None
+    names = [graph.tensors[output].names for output in graph.outputs]
+    if len(tensors) > 1:
+        said = [found[0] if found else "…" for found in names]
+        return Note("steps.several", {"count": len(tensors), "sum": " + ".join(said)})
+    name: dict[str, object] = {"name": names[0][0] if names[0] else "y"}
+    if safely(tensors[0].numel) != 1:
+        return Note("steps.not_scalar", {**name, "shape": str(shape_of(tensors[0]))})
+    return Note("steps.complex", name) if dtype_of(tensors[0]).startswith("complex") else None
+
+
+def _in_these_words(note: Note) -> Note:
+    """The note of `draw`, in the words of `steps` where these differ."""
+    id = note.id.replace("note.", "steps.", 1)
+    return Note(id, note.parameters) if id in WORDS else note
