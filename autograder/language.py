@@ -148,6 +148,10 @@ MESSAGES: dict[str, Text] = {
         "The process that ran this notebook ended here. Nothing after this cell was run.",
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
     ),
+    "run.left_out": Text(
+        "Outputs of this cell were left out: there were too many, or they were too long.",
+        "Часть вывода этой ячейки не показана: его слишком много.",
+    ),
     "run.nonsense": Text(
         "Stopped: the process that ran this notebook sent something else than outputs. A person will look at it.",
         "Остановлено: процесс, выполнявший тетрадь, передал не то, что должен. Работу посмотрит преподаватель.",

@@ -94,9 +94,6 @@ class Book:
             found[notebook.name] = ReleasedNotebook(cells, json.loads(notebook.kernelspec or "null"))
         return found
 
-    def maximum(self, assignment: str) -> float:
-        return float(self._gradebook.find_assignment(assignment).max_score)
-
     def graded(self, assignment: str) -> set[str]:
         """The students of whom the gradebook has a submission."""
         try:

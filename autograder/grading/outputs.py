@@ -11,6 +11,8 @@ from nbformat.notebooknode import NotebookNode, from_dict
 from nbgrader import preprocessors
 from traitlets import Integer
 
+from ..language import message
+
 
 def output(kind: str, **fields: Any) -> NotebookNode:
     """An output in nbformat's form. The whole notebook is validated once, when it is written."""
@@ -83,11 +85,15 @@ def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[Not
     """Outputs as a child sent them, made anew as nbformat has them. What has another form is left out.
 
     Text, errors and bitmaps stay as they are; HTML loses its scripts; a record of a verdict is never a student's.
-    What there is no `room` for is left out, too.
+    What there is no `room` for is left out, too. An error says so: to nbgrader a cell that shows nothing has passed.
     """
     room = room or Room()
-    found = [_kept(each, number, room) for each in raw[:_MOST]] if isinstance(raw, list) else []
-    return [output for output in found if output is not None]
+    listed = raw if isinstance(raw, list) else [None]
+    found = [_kept(each, number, room) for each in listed[:_MOST]]
+    if None in found or len(listed) > _MOST:
+        lines = message("run.left_out").read(None).splitlines()
+        found.append(output("error", ename="TooLong", evalue="", traceback=lines))
+    return [each for each in found if each is not None]
 
 
 def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
@@ -98,17 +104,19 @@ def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
             text = "\n".join(map(str, lines))
             kept = room.take({"name": name, "said": said, "lines": text})
             return output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
-        case {"output_type": "execute_result", "data": dict(data)}:
-            return output("execute_result", data=_kept_data(data, room), metadata={}, execution_count=number)
-        case {"output_type": "display_data", "data": dict(data)}:
-            return output("display_data", data=_kept_data(data, room), metadata={})
+        case {"output_type": "execute_result" | "display_data" as kind, "data": dict(data)}:
+            shown = _kept_data(data, room)
+            counted = {"execution_count": number} if kind == "execute_result" else {}
+            return None if shown is None else output(kind, data=shown, metadata={}, **counted)
     return None
 
 
-def _kept_data(data: dict[str, object], room: Room) -> dict[str, str]:
+def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
+    """What of a display is shown; None when there is no room for it."""
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
-    kept = kept if room.take(kept) else {}
+    if not room.take(kept):
+        return None
     page = data.get("text/html")
     if isinstance(page, str) and room.take({"text/html": page}):
         kept["text/html"] = bleach.clean(page, tags=_TAGS, attributes={"*": ["lang"]}, strip=True)

@@ -23,12 +23,6 @@ from .isolated.wire import unpack_note, unpack_run
 from .outputs import Room, kept_outputs, output
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
-_ENDED = {
-    "time": "run.time",
-    "memory": "run.memory",
-    "died": "run.died",
-    "nonsense": "run.nonsense",
-}
 
 
 @dataclass
@@ -138,9 +132,9 @@ class _Run:
         before = self._outcome.ended
         answer = self._guarded(lambda: child.ask("cell", source=cell.source)) if child else None
         if answer is None:
-            why = self._outcome.ended
-            stopped = [] if before or why is None else [_stopped(why, self._language)]
-            return stopped
+            # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
+            told = not before or cell.metadata.get("nbgrader", {}).get("grade")
+            return [_stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
 
     def _check(self, child: Child | None, name: str) -> Verdict:
@@ -152,7 +146,7 @@ class _Run:
         if withdrawn is not None:
             verdict = withdrawn
         elif answer is None:
-            verdict = unobserved(exercise, "not yet", Note(_ENDED[self._outcome.ended or "died"], {}))
+            verdict = unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended or 'died'}", {}))
         else:
             verdict = self._judged(exercise, expected, answer)
             if child and verdict.points:
@@ -230,5 +224,5 @@ def _without_message(note: Note) -> Note:
 
 
 def _stopped(why: str, language: str | None) -> NotebookNode:
-    text = message(_ENDED[why]).read(language)
+    text = message(f"run.{why}").read(language)
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())

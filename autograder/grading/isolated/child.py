@@ -24,6 +24,7 @@ from traitlets import Type
 from ... import exercises
 from ...exercise import Exercise
 from ...judge import screen
+from ...language import message
 from ...probe import code_digest, observe
 from ...undisturbed import limited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
@@ -41,10 +42,16 @@ class Outputs:
     def clear(self, limit: int) -> None:
         self.cells: list[dict[str, Any]] = []
         self.left = limit
+        self._complete = True
 
     def add(self, output: dict[str, Any], size: int) -> None:
+        """An output that fits. For those that do not there is one error: to nbgrader a cell without any has passed."""
         if size <= self.left:
             self.cells.append(output)
+        elif self._complete:
+            self._complete = False
+            lines = message("run.left_out").read(None).splitlines()
+            self.cells.append({"output_type": "error", "ename": "TooLong", "evalue": "", "traceback": lines})
         self.left -= min(size, max(self.left, 0))
 
     def stream(self, name: str, text: str) -> None:
@@ -210,7 +217,7 @@ class _Worker:
             path.write_bytes(base64.b64decode(data))
         self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
         self._guard.focus(lesson)
-        return {"exercises": sorted(self._known)}
+        return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:
         """Run one cell. What it writes to file descriptors 1 and 2 past Python counts as printed, too."""
@@ -225,7 +232,7 @@ class _Worker:
             shell._showtraceback(type(error), error, [type(error).__name__])
         finally:
             sys.stdout, sys.stderr = before
-        return {"outputs": outputs.cells, "count": shell.execution_count - 1}
+        return {"outputs": outputs.cells}
 
     def do_observe(self, exercise: str, seed: str) -> dict[str, Any]:
         """Run an exercise's probe on the cases of a seed, with what the submission defined by now."""

@@ -144,8 +144,8 @@ class Child:
             raise Ended("died") from None
         self._channel.agree(key)
 
-    def ask(self, do: str, seconds: float | None = None, **arguments: Any) -> dict[str, Any]:
-        """Ask for one thing (see `child`). After `seconds`, and some to stop by itself, the child is killed.
+    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
+        """Ask for one thing (see `child`). A child that does not stop by itself in time is killed.
 
         Raises Ended.
         """
@@ -153,7 +153,7 @@ class Child:
             self._channel.send({"do": do, **arguments})
         except Closed:
             raise Ended("died") from None
-        return self.receive((self._limits.cell_seconds if seconds is None else seconds) + _GRACE)
+        return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """What it says next. Raises Ended."""
