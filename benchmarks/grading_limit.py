@@ -19,8 +19,8 @@ import torch
 
 from autograder import exercises
 from autograder.authoring.build import COURSE
-from autograder.grading.isolated.child import Shell
-from autograder.grading.isolated.template import warm_shell
+from autograder.grading.isolated.rehearsal import warm_shell
+from autograder.grading.isolated.shell import Shell
 from autograder.judge import screen
 from autograder.probe import observe
 

@@ -24,7 +24,7 @@ from .files import encoded_files
 from .gradebook import Book, BookClosed, NotebookScores
 from .handed_in import handed_in
 from .isolated.engine import Ended
-from .isolated.isolation import CannotIsolate
+from .isolated.kernel import CannotIsolate
 from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
 from .sanitize import Sanitized, Unreadable, parse, sanitize

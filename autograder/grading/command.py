@@ -18,7 +18,7 @@ from .again import grade_again
 from .batch import Result, grade
 from .gradebook import BookClosed
 from .isolated.engine import Engine
-from .isolated.isolation import CannotIsolate
+from .isolated.kernel import CannotIsolate
 from .places import said
 from .settings import CourseSettings, course_settings
 from .standby import Standby

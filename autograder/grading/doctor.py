@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .isolated.engine import Ended, Engine
-from .isolated.isolation import CannotIsolate, Limits
+from .isolated.isolation import Limits
+from .isolated.kernel import CannotIsolate
 
 _LOOK = """
 import os, socket

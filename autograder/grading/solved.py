@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..authoring.notebooks import OneLanguage, settings, source_notebook
+from nbformat.notebooknode import NotebookNode
+
+from .. import exercises
+from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
 from ..authoring.source import Broken
 from .hidden import Answers
 from .isolated.engine import Engine
@@ -26,7 +29,8 @@ def try_solution(engine: Engine, answers: Answers, released: dict[str, Released]
             if cell.cell_type == "code":
                 child.ask("cell", source=cell.source)
         after = child.ask("modules")["modules"]
-    engine.learn([name for name in after if name not in before and not name.startswith("private_exercises")])
+    learned = [name for name in after if name not in before and not name.startswith("private_exercises")]
+    engine.rehearse(_packaged(answers), _plain_cells(source), learned)
     clean = sanitize(solved, released, None)
     outcome = run(engine, clean.notebook, answers, files, Salts(engine))
     wrong = [
@@ -40,3 +44,15 @@ def try_solution(engine: Engine, answers: Answers, released: dict[str, Released]
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"
         )
+
+
+def _packaged(answers: Answers) -> str:
+    """The lesson, if its exercises come with the package: a course's own may change under a running engine."""
+    name = answers.lesson.name
+    return name if (exercises.PACKAGED / f"{name}.py").is_file() else ""
+
+
+def _plain_cells(source: NotebookNode) -> list[str]:
+    """The code that a student finds, without the course's own commands: a process has said nothing yet in a child."""
+    released = student_notebook(source, "en")
+    return [cell.source for cell in released.cells if cell.cell_type == "code" and "autograder" not in cell.source]

@@ -136,7 +136,7 @@ def is_right(accumulate):
         _FORGED
         + """
 from autograder.grading.isolated import child
-child._Worker.do_observe = lambda self, exercise, seed: observed
+child.Worker.do_observe = lambda self, exercise, seed: observed
 """,
         flagged="replaced",
     ),
@@ -167,7 +167,7 @@ def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
-child._Worker.do_observe = lambda self, exercise, seed: {{"runs": [{run}] * 3, "code": None}}
+child.Worker.do_observe = lambda self, exercise, seed: {{"runs": [{run}] * 3, "code": None}}
 from autograder.grading.isolated import wire
 child.pack_run = lambda run: {run}
 """,

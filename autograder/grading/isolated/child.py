@@ -10,159 +10,21 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from IPython.core.displayhook import DisplayHook
-from IPython.core.displaypub import DisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets import Type
 
 from ... import exercises
 from ...exercise import Exercise
 from ...judge import screen
-from ...language import message
 from ...probe import code_digest, observe
 from ...undisturbed import limited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
 from .isolation import Limits
+from .shell import Outputs, Shell, Stream
 from .wire import pack_run
-
-
-class Outputs:
-    """The outputs of one cell in nbformat's form, bounded in size."""
-
-    def __init__(self) -> None:
-        self.clear(0)
-
-    def clear(self, limit: int) -> None:
-        self.cells: list[dict[str, Any]] = []
-        self.left = limit
-        self._complete = True
-
-    def add(self, output: dict[str, Any], size: int) -> None:
-        """An output that fits. For those that do not there is one error: to nbgrader a cell without any has passed."""
-        if size <= self.left:
-            self.cells.append(output)
-        elif self._complete:
-            self._complete = False
-            lines = message("run.left_out").read(None).splitlines()
-            self.cells.append({"output_type": "error", "ename": "TooLong", "evalue": "", "traceback": lines})
-        self.left -= min(size, max(self.left, 0))
-
-    def stream(self, name: str, text: str) -> None:
-        text = text[: max(self.left, 0)]
-        self.left -= len(text)
-        last = self.cells[-1] if self.cells else {}
-        if last.get("output_type") == "stream" and last["name"] == name:
-            last["text"] += text
-        elif text:
-            self.cells.append({"output_type": "stream", "name": name, "text": text})
-
-
-class Stream:
-    """`sys.stdout` or `sys.stderr` of a cell."""
-
-    encoding, errors, closed = "utf-8", "replace", False
-
-    def __init__(self, name: str, outputs: Outputs) -> None:
-        self.name, self._outputs = f"<{name}>", outputs
-        self._of = name
-
-    def write(self, text: str) -> int:
-        self._outputs.stream(self._of, str(text))
-        return len(text)
-
-    def writelines(self, lines: list[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
-
-    def writable(self) -> bool:
-        return True
-
-
-def _size(data: dict[str, Any]) -> int:
-    return sum(len(str(value)) for value in data.values())
-
-
-class Hook(DisplayHook):
-    """The value of a cell's last expression."""
-
-    def start_displayhook(self) -> None:
-        pass
-
-    def write_output_prompt(self) -> None:
-        pass
-
-    def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
-        data = _encoded(format_dict)
-        count = self.shell.execution_count - 1  # it is raised before the value is shown
-        output = {"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": count}
-        self.shell.outputs.add(output, _size(data))
-
-    def finish_displayhook(self) -> None:
-        pass
-
-
-class Publisher(DisplayPublisher):
-    """What `display` shows."""
-
-    def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
-        encoded = _encoded(data)
-        output = {"output_type": "display_data", "data": encoded, "metadata": {}}
-        self.shell.outputs.add(output, _size(encoded))
-
-    def clear_output(self, wait: bool = False) -> None:
-        self.shell.outputs.cells.clear()
-
-
-def _encoded(data: dict[str, Any]) -> dict[str, Any]:
-    """Text as it is, bytes in base64: nbformat's way. Other things (a record of ours, say) are not shown."""
-    texts = {kind: value for kind, value in data.items() if isinstance(value, str)}
-    raw = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
-    return {**texts, **raw}
-
-
-class Shell(InteractiveShell):
-    """IPython's shell, whose outputs are kept instead of printed."""
-
-    displayhook_class = Type(Hook)
-    display_pub_class = Type(Publisher)
-
-    def __init__(self, **kwargs: Any) -> None:
-        self.outputs = Outputs()
-        super().__init__(**kwargs)
-        self.history_manager.enabled = False
-
-    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
-        name, said = getattr(etype, "__name__", str(etype)), _said(evalue)
-        error = {"output_type": "error", "ename": name, "evalue": said, "traceback": [str(line) for line in stb]}
-        self.outputs.add(error, sum(map(len, error["traceback"])) + len(said))
-
-    @contextmanager
-    def _tee(self, channel: str) -> Iterator[None]:
-        """IPython keeps a second copy of all that is printed, without a limit: here, none."""
-        yield
-
-    def init_virtualenv(self) -> None:
-        """The environment is the one that the template runs in."""
-
-
-def _said(error: object) -> str:
-    try:
-        return str(error)[:4000]
-    except BaseException:  # a student's own exception class may be broken
-        return ""
 
 
 def _fault() -> str:
@@ -175,7 +37,7 @@ def _fault() -> str:
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
     """Answer the grader until it hangs up. Never returns."""
     torch.set_num_threads(1)
-    worker, me = _Worker(shell, guard, limits), os.getpid()
+    worker, me = Worker(shell, guard, limits), os.getpid()
     try:
         channel.agree(channel.receive()["key"])
         guard.watch()
@@ -200,7 +62,7 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
         os._exit(0)
 
 
-class _Worker:
+class Worker:
     """What the grader can ask for, one method each."""
 
     def __init__(self, shell: Shell, guard: Guard, limits: Limits) -> None:
@@ -209,7 +71,7 @@ class _Worker:
         self._changed: list[str] = []  # before the last observation
         pin(self)
 
-    def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
+    def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
         """Put an assignment's files beside the notebook, and load the exercises before any student's line runs."""
         for name, data in files.items():
             path = Path(name)
@@ -217,6 +79,11 @@ class _Worker:
             path.write_bytes(base64.b64decode(data))
         self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
         self._guard.focus(lesson)
+        return self._known
+
+    def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
+        """Get ready for an assignment."""
+        self.begin(lesson, files)
         return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:

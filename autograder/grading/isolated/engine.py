@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -22,9 +23,11 @@ from types import TracebackType
 from typing import Any
 
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
-from .isolation import CannotIsolate, Limits
-from .template import FORK, IMPORT
+from .isolation import Limits
+from .kernel import CannotIsolate
 
+TEMPLATE = "autograder.grading.isolated"  # the module that its process runs
+_ANSWER = 4096  # bytes of one from it
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
 _START = 60.0  # seconds that a fork and its namespaces may take on a busy machine
 _PAGE = resource.getpagesize()
@@ -46,12 +49,20 @@ class Engine:
         self._lock = threading.Lock()
         self._sibling: Child | None = None
         self._sibling_lock = threading.Lock()
+        self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
+        self._template, self._control = self._start()
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        """A template that is ready. Raises CannotIsolate, and RuntimeError when it ends instead."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        start = "from autograder.grading.isolated.template import main; main()"
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-        self._template = subprocess.Popen(
-            [sys.executable, "-c", start, str(theirs.fileno())],
+        if self._folder:
+            environment["TMPDIR"] = self._folder.name
+        else:
+            environment["CUDA_VISIBLE_DEVICES"] = ""  # no device can be seen inside, and with one, backward has threads
+        template = subprocess.Popen(
+            [sys.executable, "-P", "-m", TEMPLATE, str(theirs.fileno()), "full" if self.isolated else "none"],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             cwd="/",
@@ -59,9 +70,14 @@ class Engine:
             start_new_session=True,
         )
         theirs.close()
-        self._control = ours
-        if not ours.recv(2):
+        said = ours.recv(_ANSWER)
+        if not said:
+            template.wait()
             raise RuntimeError("the template process ended while it was starting; its message is above")
+        if refused := json.loads(said).get("refused"):
+            template.wait()
+            raise CannotIsolate(str(refused))
+        return template, ours
 
     def __enter__(self) -> Engine:
         return self
@@ -74,6 +90,11 @@ class Engine:
         if self._sibling is not None:
             self._sibling.kill()
             self._sibling = None
+        self._end_template()
+        if self._folder:
+            self._folder.cleanup()
+
+    def _end_template(self) -> None:
         self._control.close()
         self._template.kill()
         self._template.wait()
@@ -86,34 +107,39 @@ class Engine:
         """A new child, which has run nothing yet. Raises CannotIsolate, or Ended when there is no template any more."""
         ours, theirs = socket.socketpair()
         with self._lock, theirs:
-            asked = {"do": FORK, "limits": asdict(self.limits), "isolated": self.isolated}
             try:
-                socket.send_fds(self._control, [json.dumps(asked).encode()], [theirs.fileno()])
-                data, (handle, *_), _, _ = socket.recv_fds(self._control, 100, 1)
+                asked = json.dumps({"do": "fork", "limits": asdict(self.limits)})
+                socket.send_fds(self._control, [asked.encode()], [theirs.fileno()])
+                _, (handle, *_), _, _ = socket.recv_fds(self._control, _ANSWER, 1)
             except (OSError, ValueError) as error:
                 ours.close()
                 raise Ended("died") from error
-        child = Child(Channel(ours, LARGEST_ANSWER), handle, json.loads(data)["process"], self.limits)
+        child = Child(Channel(ours, LARGEST_ANSWER), handle, self.limits)
         try:
             ready = child.receive(_START)
-        except Ended:
+        except Ended as ended:  # before any line of a submission has run: not its fault, whatever it was
             child.kill()
-            raise
+            raise Ended("died") from ended
         if "refused" in ready:
             child.kill()
             raise CannotIsolate(str(ready["refused"]))
         child.agree(secrets.token_hex(16))
         return child
 
-    def learn(self, modules: list[str]) -> None:
-        """Let the template import what the solution was seen to import, so that no child has to. Trusted names only."""
-        with self._sibling_lock:
+    def rehearse(self, lesson: str, cells: list[str], modules: list[str]) -> None:
+        """Let the template run what is no secret of an assignment, so that no child does it for the first time.
+
+        Raises CannotIsolate, and RuntimeError when the template ends.
+        """
+        asked = json.dumps({"do": "rehearse", "lesson": lesson, "cells": cells, "modules": modules})
+        with self._sibling_lock, self._lock:
             if self._sibling is not None:
                 self._sibling.kill()
             self._sibling = None
-        with self._lock:
-            self._control.send(json.dumps({"do": IMPORT, "modules": modules}).encode())
-            self._control.recv(2)
+            self._control.send(asked.encode())
+            if not json.loads(self._control.recv(_ANSWER) or b"{}").get("single"):
+                self._end_template()  # it cannot be forked any more: another one, which has not rehearsed
+                self._template, self._control = self._start()
 
     def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
         """What an untouched child that has begun a lesson answers to `do_guard`."""
@@ -127,8 +153,11 @@ class Engine:
 class Child:
     """One isolated process. `ask` and `kill` are all that can be done with it."""
 
-    def __init__(self, channel: Channel, handle: int, process: int, limits: Limits) -> None:
-        self._channel, self._handle, self._process, self._limits = channel, handle, process, limits
+    def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
+        self._channel, self._handle, self._limits = channel, handle, limits
+        # The template counts processes in a namespace of its own; what its number is here, the kernel tells.
+        fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
+        self._process = int(fields["Pid"])
 
     def __enter__(self) -> Child:
         return self

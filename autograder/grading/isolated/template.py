@@ -1,140 +1,129 @@
-"""The warm process: it has imported all that lessons use, and each submission runs in a fork of it.
+"""The warm process: it has imported and run all that lessons use, and each submission runs in a fork of it.
 
-It never calls backward, runs a parallel op or touches CUDA: after these a fork is not usable. It knows no solution, no
-secret and no course folder, and is started with an environment of its own, so a child finds none of these in memory.
+It has one thread and never touches CUDA: with another thread, or after CUDA, a fork is not usable. It knows no
+solution, no secret and no course folder, and is started with an environment of its own, so a child finds none of these
+in memory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import json
 import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
+from typing import Any
 
-import matplotlib
 import torch
-from matplotlib_inline.backend_inline import configure_inline_support
 
 from ... import exercises
 from .channel import Channel, Closed
-from .child import Shell, serve
+from .child import serve
 from .guard import Guard
-from .isolation import HOME, CannotIsolate, Limits, end_with_parent, enter
-
-FORK, IMPORT = "fork", "import"
-
-
-def main() -> None:
-    """Serve forks over the socket whose descriptor is the first argument, until it is closed."""
-    control = socket.socket(fileno=int(sys.argv[1]))
-    torch.set_num_threads(1)
-    shell = warm_shell()
-    for lesson in exercises.lessons():
-        exercises.load(lesson)
-    control.send(b"{}")
-    guard: Guard | None = None
-    while True:
-        data, descriptors, _, _ = socket.recv_fds(control, 1 << 20, 1)
-        if not data:
-            os._exit(0)
-        asked = json.loads(data)
-        if asked["do"] == IMPORT:
-            _import(asked["modules"])
-            guard = None
-            control.send(b"{}")
-            continue
-        if guard is None:
-            guard = Guard()
-            gc.collect()
-            gc.freeze()  # a collection in a child would touch, and so copy, every page of the template
-        (end,) = descriptors
-        process = os.fork()
-        if process == 0:
-            control.close()
-            _become_child(end, shell, guard, Limits(**asked["limits"]), asked["isolated"])
-        os.close(end)
-        handle = os.pidfd_open(process)
-        socket.send_fds(control, [json.dumps({"process": process}).encode()], [handle])
-        os.close(handle)
-        _reap()
+from .isolation import Limits, between_forks, end_with_parent, enter, go_inside
+from .kernel import CannotIsolate
+from .pages import collapse
+from .rehearsal import rehearse, warm_shell
+from .root import HOME, TMP
 
 
-def warm_shell() -> Shell:
-    """IPython with everything imported that takes long, and its figures shown where they are made."""
-    shell: Shell = Shell.instance(colors="nocolor")
-    matplotlib.use("module://matplotlib_inline.backend_inline")
-    matplotlib.interactive(True)  # a figure shows when its cell ends
-    configure_inline_support(shell, "module://matplotlib_inline.backend_inline")  # type: ignore[no-untyped-call]
-    # torch._dynamo comes with the first optimizer step or check of gradients, takes a second, and puts other functions
-    # in the place of some of torch's own: before the guard looks.
-    shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
-    shell.reset()
-    for kind in vars(torch.optim).values():
-        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
-            with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`
-                kind([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
-    return shell
+class Template:
+    """Answers the engine over the socket `control`, one JSON object for another, until it is closed."""
 
-
-def _import(names: list[str]) -> None:
-    """Modules that the lesson's own solution imports as it goes: a child need not do it again."""
-    for name in names:
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
-
-
-def _reap() -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-
-
-def _become_child(end: int, shell: Shell, guard: Guard, limits: Limits, isolated: bool) -> None:
-    """Never returns."""
-    try:
-        end_with_parent()
-        _only(end)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the grader's affair
-        channel = Channel(socket.socket(fileno=end))
-        try:
-            if isolated:
-                enter(limits)
-            else:
-                _as_it_is()
-        except (CannotIsolate, OSError) as refused:
-            channel.send({"refused": str(refused)})
-            os._exit(1)
-        home = HOME if isolated else os.getcwd()
+    def __init__(self, control: socket.socket, isolated: bool) -> None:
+        self._control, self._isolated = control, isolated
+        torch.set_num_threads(1)
+        self._shell = warm_shell()
+        for lesson in exercises.lessons():
+            exercises.load(lesson)
+        if isolated:
+            go_inside()
+        home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
-        os.environ.update(TMPDIR="/tmp" if isolated else home, MPLCONFIGDIR=home)
+        os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
         tempfile.tempdir = None
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        channel.send({})
-        serve(channel, shell, guard, limits)
-    except Closed:
-        pass
-    finally:
-        os._exit(1)
+        self._lesson = ""
+        self._guard: Guard | None = None
+        self._folders: dict[int, str | None] = {}  # of children, where they are not isolated
+
+    def serve(self) -> None:
+        """Never returns."""
+        self._control.send(b"{}")
+        while True:
+            data, descriptors, _, _ = socket.recv_fds(self._control, 1 << 20, 1)
+            if not data:
+                os._exit(0)
+            asked = json.loads(data)
+            getattr(self, f"do_{asked.pop('do')}")(*descriptors, **asked)
+
+    def do_rehearse(self, lesson: str, cells: list[str], modules: list[str]) -> None:
+        """Run what children will run (see `rehearse`)."""
+        single = rehearse(self._shell, lesson, cells, modules)
+        collapse()
+        self._lesson, self._guard = lesson, None
+        self._control.send(json.dumps({"single": single}).encode())
+
+    def do_fork(self, end: int, limits: dict[str, Any]) -> None:
+        """Fork a child that serves the socket whose descriptor is `end`."""
+        if self._guard is None:
+            self._guard = Guard()
+            self._guard.focus(self._lesson)
+            gc.collect()
+            gc.freeze()  # a collection in a child would touch, and so copy, every page of the template
+        folder = None if self._isolated else tempfile.mkdtemp()
+        with between_forks() if self._isolated else contextlib.nullcontext():
+            process = os.fork()
+        if process == 0:
+            self._control.close()
+            self._become_child(end, folder, self._guard, Limits(**limits))
+        os.close(end)
+        handle = os.pidfd_open(process)
+        socket.send_fds(self._control, [b"{}"], [handle])
+        os.close(handle)
+        self._folders[process] = folder
+        self._reap()
+
+    def _reap(self) -> None:
+        """Forget the children that have ended."""
+        with contextlib.suppress(ChildProcessError):
+            while ended := os.waitpid(-1, os.WNOHANG)[0]:
+                if folder := self._folders.pop(ended, None):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
+        """Never returns."""
+        try:
+            end_with_parent()
+            _only(end)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the grader's affair
+            channel = Channel(socket.socket(fileno=end))
+            try:
+                if folder is None:
+                    enter(limits)
+                else:
+                    _as_it_is(folder)
+            except (CannotIsolate, OSError) as refused:
+                channel.send({"refused": str(refused)})
+                os._exit(1)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            channel.send({})
+            serve(channel, self._shell, guard, limits)
+        except Closed:
+            pass
+        finally:
+            os._exit(1)
 
 
-def _as_it_is() -> None:
-    """Without isolation: a folder of its own, which is removed when the child has ended, and nothing more."""
-    folder = tempfile.mkdtemp(prefix="autograder-")
+def _as_it_is(folder: str) -> None:
+    """Without isolation: a session and a folder of its own, and nothing more."""
     os.setsid()
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(0)
-    end_with_parent()
     os.chdir(folder)
+    os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder)
+    tempfile.tempdir = None
 
 
 def _only(end: int) -> None:

@@ -1,0 +1,84 @@
+"""Warm what a submission will run: IPython with its modules, a lesson's cells as they were released, and its probes.
+
+What runs here has run before in every child: modules are imported, caches filled, bytecode is specialized (a child that
+did it itself would write to, and so copy, thousands of pages). Only what every child may see: no solution, no secret.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+
+import matplotlib
+import torch
+from matplotlib_inline.backend_inline import configure_inline_support
+
+from ...probe import observe
+from ...undisturbed import undisturbed
+from .child import Worker
+from .guard import Guard
+from .isolation import Limits
+from .shell import Shell
+from .wire import pack_run
+
+_SEED = "rehearsal"
+
+
+def warm_shell() -> Shell:
+    """IPython with everything imported that takes long, and its figures shown where they are made."""
+    shell: Shell = Shell.instance(colors="nocolor")
+    matplotlib.use("module://matplotlib_inline.backend_inline")
+    matplotlib.interactive(True)  # a figure shows when its cell ends
+    configure_inline_support(shell, "module://matplotlib_inline.backend_inline")  # type: ignore[no-untyped-call]
+    # torch._dynamo comes with the first optimizer step or check of gradients, takes a second, and puts other functions
+    # in the place of some of torch's own: before the guard looks.
+    shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
+    shell.reset()
+    for kind in vars(torch.optim).values():
+        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
+            with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`
+                kind([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
+    return shell
+
+
+def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) -> bool:
+    """Import `modules`, run a lesson's released cells, and its probes on every mistake that the package holds.
+
+    Returns whether the process can still be forked: with a second thread it cannot. Without a GPU torch runs backward
+    on the thread that calls it.
+    """
+    for name in modules:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    worker = Worker(shell, Guard(), Limits())
+    with _elsewhere(), undisturbed([]):
+        known = worker.begin(lesson, {})
+        for source in cells:
+            worker.do_cell(source)
+        for exercise in known.values():
+            for mistake in exercise.mistakes.values():
+                for run in observe(exercise, mistake.program, _SEED):
+                    pack_run(run)
+    shell.outputs.clear(0)
+    shell.reset()
+    gc.collect()
+    return len(os.listdir("/proc/self/task")) == 1
+
+
+@contextlib.contextmanager
+def _elsewhere() -> Iterator[None]:
+    """In an empty folder, with the standard descriptors put back: a cell that is run takes them."""
+    before, kept = os.getcwd(), [os.dup(number) for number in (1, 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            for number, copy in zip((1, 2), kept):
+                os.dup2(copy, number)
+                os.close(copy)
