@@ -1,6 +1,7 @@
 """The course's package. A notebook imports its commands from here; each is loaded when it is first used.
 
 from autograder import start, check, hint, solution, progress, ready, reproduce, draw, steps, on_gpu, gpu_peak
+from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ _COMMANDS = {
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "draw": ".pictures.draw",
     "steps": ".pictures.steps",
+    "plot_accumulation": ".pictures.plots.accumulation",
+    "plot_differences": ".pictures.plots.differences",
+    "plot_jacobian": ".pictures.plots.jacobian",
+    "plot_memory": ".pictures.plots.memory",
+    "plot_progress": ".pictures.plots.progress",
+    "plot_saved": ".pictures.plots.saved",
 }
 __all__ = [*_COMMANDS]
 

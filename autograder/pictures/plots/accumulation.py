@@ -1,0 +1,198 @@
+"""`plot_accumulation`: what `.grad` holds before and after each backward pass of a loop, and where a step is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from ...language import Note
+from ...notebook import SESSION
+from .plot import Plot, number, short
+from .ways import around_backward
+
+SHOWN = 60  # backward passes; more are a smear
+
+
+@dataclass
+class Pass:
+    """One backward pass: the loss it started from (None if it was no single number), the norm of all watched `.grad`
+    before and after it (0 where there is none), and the norms with which optimizers stepped right after it."""
+
+    loss: float | None
+    before: float
+    after: float | None = None  # as long as it runs
+    steps: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, repr=False)
+class Accumulation(Plot):
+    """The passes seen in the block. A context manager: it watches between `with` and the end of the block."""
+
+    watched: tuple[torch.Tensor, ...]
+    note: Note | None
+    passes: list[Pass] = field(default_factory=list)
+    _undo: list[ExitStack] = field(default_factory=list)
+
+    def __enter__(self) -> Accumulation:
+        if self.note is None and not self._undo:
+            self.passes.clear()
+            undo = ExitStack()
+            undo.enter_context(around_backward(self._run))
+            undo.callback(register_optimizer_step_post_hook(self._stepped).remove)
+            self._undo.append(undo)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._undo:
+            self._undo.pop().close()
+
+    def _run(self, engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
+        """A pass of the engine. One that fills no `.grad` does not count, nor one inside another: a checkpoint's."""
+        inside = self.passes and self.passes[-1].after is None
+        if not kwargs.get("accumulate_grad") or inside:
+            return engine(roots, *args, **kwargs)
+        self.passes.append(Pass(_loss(roots), self._norm()))
+        try:
+            return engine(roots, *args, **kwargs)
+        finally:
+            self.passes[-1].after = self._norm()
+
+    def _stepped(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
+        mine = {id(parameter) for parameter in self.watched}
+        if self.passes and any(id(p) in mine for group in optimizer.param_groups for p in group["params"]):
+            self.passes[-1].steps.append(self._norm())
+
+    def _norm(self) -> float:
+        try:
+            with torch.no_grad():
+                gradients = [p.grad.to_dense() for p in self.watched if p.is_leaf and p.grad is not None]
+                return math.sqrt(sum(float(g.abs().double().square().sum()) for g in gradients))
+        except (RuntimeError, NotImplementedError):  # a kind of tensor without numbers: the loop must not notice
+            return math.nan
+
+    def refused(self) -> Note | None:
+        return self.note or (None if self.passes else Note("accumulation.nothing", {}))
+
+    def title(self) -> str:
+        steps = sum(len(one.steps) for one in self.passes)
+        return self.say("accumulation.title", passes=len(self.passes), steps=steps)
+
+    def lines(self) -> list[str]:
+        said = []
+        for at, one in enumerate(self.passes[:SHOWN], 1):
+            loss = "–" if one.loss is None else number(one.loss)
+            norms = {"before": number(one.before), "after": number(_float(one.after))}
+            said.append(self.say("accumulation.pass", number=at, loss=loss, **norms))
+            said += [self.say("accumulation.stepped", norm=number(norm)) for norm in one.steps]
+        said += self._remarks()
+        left = next((at for at, one in enumerate(reversed(self.passes)) if one.steps), 0)
+        return [*said, self.say("accumulation.left", count=left)] if left else said
+
+    def figure(self) -> Figure:
+        passes = self.passes[:SHOWN]
+        figure = Figure(figsize=(8, 4.4))
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 3])
+        places = range(1, len(passes) + 1)
+        few = len(passes) <= 30
+        losses = [_float(one.loss) for one in passes]
+        above.plot(places, losses, "o-", color="C0", linewidth=1.2, markersize=6 if few else 3)
+        above.set_ylabel(self.say("accumulation.loss").replace(" ", "\n"))
+        self._sawtooth(below, passes, few)
+        below.set_ylabel(self.say("accumulation.norm"))
+        below.set_xlabel(self.say("accumulation.across"))
+        stepped = [at + 0.5 for at, one in zip(places, passes) if one.steps]
+        for axes in (above, below):
+            axes.grid(axis="y")
+            axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+            for index, place in enumerate(stepped):
+                label = self.say("accumulation.step") if index == 0 and axes is below else None
+                axes.axvline(place, color="C3", linestyle=":", linewidth=1.6, label=label)
+        below.set_xlim(0.4, len(passes) + 0.6)
+        below.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        figure.align_ylabels()
+        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
+        figure.legend(*below.get_legend_handles_labels(), loc="outside lower left", ncols=3)
+        above.set_title("\n".join(self._remarks()), fontweight="normal")
+        return figure
+
+    def _remarks(self) -> list[str]:
+        """What the curves do not show."""
+        said, finite = [], [math.isfinite(one.before + _float(one.after)) for one in self.passes[:SHOWN]]
+        if not all(finite):
+            places = [str(at) for at, fine in enumerate(finite, 1) if not fine]
+            said.append(self.say("accumulation.not_finite", places=short(", ".join(places))))
+        if len(self.passes) > SHOWN:
+            said.append(self.say("accumulation.first", shown=SHOWN, count=len(self.passes)))
+        return said
+
+    def _sawtooth(self, axes: Axes, passes: list[Pass], few: bool) -> None:
+        """Up by what a pass adds, and level or down between passes: down where somebody zeroes the gradients."""
+        for at, one in enumerate(passes, 1):
+            axes.plot([at - 0.2, at + 0.2], [one.before, _float(one.after)], "-", color="C1", linewidth=2.4)
+            if at < len(passes):
+                axes.plot([at + 0.2, at + 0.8], [_float(one.after), passes[at].before], ":", color="C1", linewidth=1.2)
+        places, size = range(1, len(passes) + 1), 6 if few else 3
+        before, after = [one.before for one in passes], [_float(one.after) for one in passes]
+        hollow: Any = {"markerfacecolor": axes.get_facecolor(), "markeredgewidth": 1.5, "markersize": size}
+        left, right = [at - 0.2 for at in places], [at + 0.2 for at in places]
+        axes.plot(left, before, "s", color="C1", label=self.say("accumulation.before"), **hollow)
+        axes.plot(right, after, "s", color="C1", label=self.say("accumulation.after"), markersize=size)
+
+
+def plot_accumulation(what: Any) -> Accumulation:
+    """Watch what backward passes leave in `.grad`, and the steps of optimizers, while a block runs:
+
+        with plot_accumulation(optimizer) as seen:
+            ...  # the loop
+        seen
+
+    `what` is an optimizer, a model, a parameter or several. Of every pass that fills `.grad`: the loss it starts
+    from, the norm of all the gradients together before and after, and whether an optimizer steps then. The block runs
+    as it would without; afterwards no hook is left. Never raises: of anything else it says what was expected, and the
+    block runs all the same.
+    """
+    language = SESSION.language or "en"
+    watched, note = _watched(what), None
+    if not watched:
+        note = Note("accumulation.what", {"got": type(what).__name__})
+    elif not any(leaf.is_leaf and leaf.requires_grad for leaf in watched):
+        note = Note("accumulation.frozen", {})
+    return Accumulation(language, watched, note)
+
+
+def _watched(what: Any) -> tuple[torch.Tensor, ...]:
+    items: Iterable[Any] = ()
+    if isinstance(what, torch.optim.Optimizer):
+        items = [parameter for group in what.param_groups for parameter in group["params"]]
+    elif isinstance(what, torch.nn.Module):
+        items = what.parameters()
+    elif isinstance(what, torch.Tensor):
+        items = [what]
+    elif isinstance(what, Iterable) and not isinstance(what, (str, bytes)):
+        items = what
+    found = list({id(item): item for item in items}.values())
+    return tuple(found) if all(isinstance(item, torch.Tensor) for item in found) else ()
+
+
+def _loss(roots: Any) -> float | None:
+    first = next(iter(roots), None)
+    try:
+        return float(first.detach()) if isinstance(first, torch.Tensor) and first.numel() == 1 else None
+    except (RuntimeError, NotImplementedError):  # a complex one, or one without numbers
+        return None
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else value

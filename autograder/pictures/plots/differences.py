@@ -1,0 +1,178 @@
+"""`plot_differences`: how wrong finite differences are, against their step size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+
+from ...language import Note
+from ...notebook import SESSION
+from .plot import Plot, Refused, number, power
+from .ways import failure
+
+NUMBERS = 16  # of a point: each takes function calls of its own
+# Four steps to a decade. Beyond the last one nothing is left but rounding.
+_STEPS = {torch.float64: [10 ** (-k / 4) for k in range(2, 53)], torch.float32: [10 ** (-k / 4) for k in range(2, 29)]}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Errors of one kind of difference, "one_sided" or "central", in one dtype; `steps` go from large to small."""
+
+    kind: str
+    dtype: str
+    steps: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    def near(self, index: int) -> float:
+        """The largest error at a step and its two neighbours: a single one can be small by luck."""
+        return max(self.errors[max(index - 1, 0) : index + 2])
+
+    @property
+    def best(self) -> int:
+        """Index of the best step: where the error is smallest, its neighbours included."""
+        return min(range(len(self.errors)), key=self.near)
+
+
+@dataclass(frozen=True, repr=False)
+class Differences(Plot):
+    """The errors: the largest one of all entries of the Jacobian, against autograd's in float64."""
+
+    curves: tuple[Curve, ...]
+
+    def title(self) -> str:
+        return self.say("differences.title")
+
+    def _best(self, curve: Curve) -> str:
+        named = self.say(f"differences.{curve.kind}")
+        step, error = power(curve.steps[curve.best]), number(curve.near(curve.best))
+        return self.say("differences.best", kind=named, dtype=curve.dtype, step=step, error=error)
+
+    def lines(self) -> list[str]:
+        said = []
+        for curve in self.curves:
+            said.append(self._best(curve))
+            for step, error in zip(curve.steps, curve.errors):
+                said.append(self.say("differences.at", step=power(step), error=number(error)))
+        return said
+
+    def figure(self) -> Figure:
+        figure = Figure(figsize=(8, 4.4))
+        axes = figure.add_subplot()
+        positive = [error for curve in self.curves for error in curve.errors if error > 0]
+        floor = min(positive, default=1e-17) / 3  # where an error of 0 is shown
+        for curve in self.curves:
+            shown = [max(error, floor) for error in curve.errors]
+            wide = curve.dtype == "float64"
+            axes.loglog(
+                curve.steps,
+                shown,
+                color="C0" if curve.kind == "one_sided" else "C1",
+                linestyle="-" if wide else "--",
+                linewidth=2 if wide else 1.5,
+                marker="o" if curve.kind == "one_sided" else "s",
+                markersize=3.5,
+                label=self._best(curve),
+            )
+            place = (curve.steps[curve.best], shown[curve.best])
+            star = self.say("differences.star") if curve is self.curves[-1] else None
+            ink = matplotlib.rcParams["text.color"]
+            axes.plot(*place, "*", color="#ffd166", markeredgecolor=ink, markersize=15, zorder=5, label=star)
+        axes.invert_xaxis()
+        axes.margins(y=0.12)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(lambda value, _: power(value))
+        axes.minorticks_off()
+        axes.grid()
+        axes.set_xlabel(self.say("differences.across"))
+        axes.set_ylabel(self.say("differences.up"))
+        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
+        figure.legend(loc="outside lower left", ncols=1)
+        return figure
+
+
+def plot_differences(f: Any, x: Any = None) -> Plot:
+    """The error of one-sided and central differences against their step h, in float64 and float32.
+
+    `f` is a function of one tensor; `x` is where, a number or a tensor of at most 16. The error is that of the worst
+    entry of the Jacobian; what is right is what autograd finds in float64. Random numbers and every `.grad` are as
+    before. Never raises: of anything else it says what was expected.
+    """
+    language = SESSION.language or "en"
+    point = _point(x)
+    if not callable(f) or point is None:
+        got = type(x if callable(f) else f).__name__
+        if callable(f) and isinstance(x, torch.Tensor):
+            got = str(x.dtype).removeprefix("torch.")
+        return Refused(language, Note("differences.what", {"got": got}))
+    if not 1 <= point.numel() <= NUMBERS:
+        return Refused(language, Note("differences.point", {"count": point.numel(), "most": NUMBERS}))
+    try:
+        with torch.random.fork_rng(devices=[]):
+            exact = _exact(f, point)
+            curves = () if isinstance(exact, Note) else _curves(f, point, exact)
+    except Exception as error:  # it is the learner's function
+        return Refused(language, Note("differences.failed", failure("plot_differences", error).parameters))
+    if isinstance(exact, Note) or not curves:
+        return Refused(language, exact if isinstance(exact, Note) else Note("differences.not_finite", {}))
+    return Differences(language, curves)
+
+
+def _point(x: Any) -> torch.Tensor | None:
+    """In float64, if `x` is real."""
+    if isinstance(x, (bool, complex, str)) or not isinstance(x, (int, float, torch.Tensor)):
+        return None
+    if isinstance(x, torch.Tensor):
+        return x.detach().cpu().double() if x.dtype.is_floating_point else None
+    return torch.tensor(float(x), dtype=torch.float64)
+
+
+def _exact(f: Callable[[torch.Tensor], Any], point: torch.Tensor) -> torch.Tensor | Note:
+    """The Jacobian of `f` at `point`, of shape (outputs, inputs)."""
+    with torch.enable_grad():
+        x = point.clone().requires_grad_()
+        y = f(x)
+        if not isinstance(y, torch.Tensor):
+            return Note("jacobian.not_tensor", {"got": type(y).__name__})
+        if not y.requires_grad or not y.is_floating_point() or not y.numel():
+            return Note("jacobian.constant", {})
+        rows = [
+            torch.autograd.grad(entry, x, retain_graph=True, materialize_grads=True)[0].flatten()
+            for entry in y.flatten()
+        ]
+    exact = torch.stack(rows).double()
+    finite = exact.isfinite().all() and y.isfinite().all()
+    return exact if finite else Note("differences.not_finite", {})
+
+
+def _curves(f: Callable[[torch.Tensor], Any], point: torch.Tensor, exact: torch.Tensor) -> tuple[Curve, ...]:
+    curves = []
+    for dtype, steps in _STEPS.items():
+        errors = [_errors(f, point.to(dtype), step, exact) for step in steps]
+        for kind, found in zip(("one_sided", "central"), zip(*errors)):
+            kept = [(step, error) for step, error in zip(steps, found) if error == error and error != float("inf")]
+            if kept:
+                curves.append(Curve(kind, str(dtype).removeprefix("torch."), *map(tuple, zip(*kept))))
+    return tuple(curves)
+
+
+def _errors(f: Callable[[torch.Tensor], Any], x: torch.Tensor, step: float, exact: torch.Tensor) -> tuple[float, float]:
+    """Of the one-sided and of the central difference: the largest error of an entry."""
+    h = torch.tensor(step, dtype=x.dtype)
+    one_sided, central = [], []
+    with torch.no_grad():
+        here = f(x.clone()).flatten()
+        for index in range(x.numel()):
+            away = torch.zeros_like(x)
+            away.view(-1)[index] = h
+            ahead, behind = f(x + away).flatten(), f(x - away).flatten()
+            one_sided.append(((ahead - here) / h).double())
+            central.append(((ahead - behind) / (2 * h)).double())
+    return tuple(  # type: ignore[return-value]
+        float((torch.stack(columns, dim=1) - exact).abs().max()) for columns in (one_sided, central)
+    )

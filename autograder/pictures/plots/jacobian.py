@@ -1,0 +1,170 @@
+"""`plot_jacobian`: a Jacobian as a heat map, and what a vector from the left or from the right picks of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ...language import Note
+from ...notebook import SESSION
+from .matrices import checked, given_matrix, given_vector, jacobian_at
+from .plot import Plot, Refused, number, shape
+
+_WRITTEN = 72  # entries of a matrix that have their numbers written in them
+_LINES = "#b9bec7"  # between the cells
+_Matrix = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Jacobian(Plot):
+    """A matrix, the vectors from the left and the right, and the two products."""
+
+    matrix: _Matrix
+    left: tuple[float, ...] | None
+    right: tuple[float, ...] | None
+    left_product: tuple[float, ...] | None
+    right_product: tuple[float, ...] | None
+
+    def _size(self) -> tuple[int, int]:
+        return len(self.matrix), len(self.matrix[0])
+
+    def title(self) -> str:
+        return self.say("jacobian.title", shape=shape(self._size()))
+
+    def lines(self) -> list[str]:
+        said = [self.say("jacobian.row", index=i, numbers=_numbers(row)) for i, row in enumerate(self.matrix)]
+        sides = (("left", "vᵀJ", self.left, self.left_product), ("right", "J v", self.right, self.right_product))
+        for side, name, vector, product in sides:
+            if vector is not None and product is not None:
+                what, places = self.say(f"jacobian.{side}"), ", ".join(map(str, _picked(vector))) or "–"
+                said.append(self.say("jacobian.picked", what=what, numbers=_numbers(vector), places=places))
+                said.append(self.say("jacobian.product", what=name, numbers=_numbers(product)))
+        return said
+
+    def figure(self) -> Figure:
+        """One block with J for each vector, the vector before it and the product after it, as they are multiplied."""
+        rows, columns = self._size()
+        sides = [side for side in ("left", "right") if getattr(self, side) is not None] or ["none"]
+        # What is one entry wide gets the width of an entry, within reason, so that rows and columns stay in line.
+        wide, high = max(1.0, columns / 10), max(1.0, rows / 9)
+        height = min(max(0.42 * rows, 1.2), 4.5)
+        extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
+        figure = Figure(figsize=(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 0.75))
+        blocks = {
+            "left": [["v_left", "J_left"], [".", "vJ"]],
+            "right": [["v_right", "."], ["J_right", "Jv"]],
+            "none": [["J_left"]],
+        }
+        figures = figure.subfigures(1, len(sides), squeeze=False)[0]
+        for side, part in zip(sides, figures):
+            ratios: dict[str, Any] = {}
+            if side == "left":
+                ratios = {"width_ratios": [wide, columns], "height_ratios": [rows, high]}
+            elif side == "right":
+                ratios = {"width_ratios": [columns, wide], "height_ratios": [high, rows]}
+            axes = part.subplot_mosaic(blocks[side], gridspec_kw=ratios)
+            self._block(axes, side)
+            part.suptitle(self.say(f"jacobian.{side}") if side != "none" else "", fontsize=10.5, fontweight="bold")
+        figure.supxlabel(self.say("jacobian.white"), fontsize=9)
+        return figure
+
+    def _block(self, axes: dict[Any, Axes], side: str) -> None:
+        rows, columns = self._size()
+        scale = _largest(*self.matrix)  # of a product, too, as long as it is not beyond
+        written = rows * columns <= _WRITTEN and columns <= 10
+        size = shape((rows, columns))
+        if side in ("left", "none"):
+            heat = axes["J_left"]
+            _heat(heat, self.matrix, scale, written, f"J  {size}")
+        else:
+            heat = axes["J_right"]
+            _heat(heat, self.matrix, scale, written, f"J  {size}", below=True)
+        if side == "left" and self.left is not None and self.left_product is not None:
+            _heat(axes["v_left"], tuple((entry,) for entry in self.left), _largest(self.left), rows <= 12, "v")
+            beyond = max(scale, _largest(self.left_product))
+            _heat(axes["vJ"], (self.left_product,), beyond, columns <= 10, "vᵀJ", below=True)
+            for i in _outlined(self.left):
+                _outline(heat, 0, i, columns, 1)
+        if side == "right" and self.right is not None and self.right_product is not None:
+            _heat(axes["v_right"], (self.right,), _largest(self.right), columns <= 10, "v")
+            beyond = max(scale, _largest(self.right_product))
+            _heat(axes["Jv"], tuple((entry,) for entry in self.right_product), beyond, rows <= 12, "J v", below=True)
+            for j in _outlined(self.right):
+                _outline(heat, j, 0, 1, rows)
+
+
+def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = None) -> Plot:
+    """The Jacobian as a heat map; `left` weighs its rows (vᵀJ, what backward computes), `right` its columns (J v).
+
+    `what` is a matrix of shape (m, n), or a function of one tensor, differentiated at `x`; outputs and inputs of any
+    shape are written as vectors of m and of n entries. `left` has m numbers, `right` has n. Nothing is changed: no
+    `.grad`, no random numbers. Never raises: of anything else it says what was expected.
+    """
+    language = SESSION.language or "en"
+    matrix = jacobian_at(what, x) if callable(what) else given_matrix(what)
+    if isinstance(matrix, Note):
+        return Refused(language, matrix)
+    vectors: list[torch.Tensor | None] = []
+    for name, given, wanted in (("left", left, matrix.shape[0]), ("right", right, matrix.shape[1])):
+        vector = None if given is None else given_vector(name, given, wanted, matrix)
+        if isinstance(vector, Note):
+            return Refused(language, vector)
+        vectors.append(vector)
+    v, u = vectors
+    products = [None if v is None else checked("vᵀJ", v @ matrix), None if u is None else checked("J v", matrix @ u)]
+    said: list[tuple[float, ...] | None] = []
+    for found in (v, u, *products):
+        if isinstance(found, Note):  # the sum of large numbers is inf
+            return Refused(language, found)
+        said.append(None if found is None else tuple(found.tolist()))
+    return Jacobian(language, tuple(tuple(row) for row in matrix.tolist()), *said)
+
+
+def _picked(vector: tuple[float, ...]) -> list[int]:
+    return [index for index, entry in enumerate(vector) if entry != 0]
+
+
+def _outlined(vector: tuple[float, ...]) -> list[int]:
+    """A vector that picks everything picks nothing out."""
+    return picked if len(picked := _picked(vector)) < len(vector) else []
+
+
+def _largest(*rows: tuple[float, ...]) -> float:
+    return max(abs(entry) for row in rows for entry in row) or 1.0
+
+
+def _numbers(row: tuple[float, ...]) -> str:
+    return ", ".join(map(number, row))
+
+
+def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, *, below: bool = False) -> None:
+    """Cells coloured from -scale to scale."""
+    small = len(matrix) * len(matrix[0]) <= _WRITTEN
+    lines = {"edgecolors": _LINES, "linewidth": 0.8} if small else {"rasterized": True}
+    shares = [[entry / scale for entry in row] for row in matrix]  # the largest numbers have no difference
+    mesh = axes.pcolormesh(shares, cmap="RdBu", vmin=-1, vmax=1, **lines)
+    axes.invert_yaxis()
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    if below:
+        axes.set_xlabel(title, fontweight="bold", labelpad=4)
+    else:
+        axes.set_title(title, loc="center")
+    if written:
+        for i, row in enumerate(matrix):
+            for j, entry in enumerate(row):
+                red, green, blue = mesh.to_rgba(numpy.array([entry / scale]))[0, :3] ** 2.2
+                ink = "#ffffff" if 0.21 * red + 0.72 * green + 0.07 * blue < 0.2 else "#111827"
+                axes.text(j + 0.5, i + 0.5, f"{entry:.2g}", color=ink, ha="center", va="center", fontsize=8.5)
+
+
+def _outline(axes: Axes, left: float, top: float, width: float, height: float) -> None:
+    ink = matplotlib.rcParams["text.color"]
+    axes.add_patch(Rectangle((left, top), width, height, fill=False, edgecolor=ink, linewidth=2.5, clip_on=False))

@@ -1,0 +1,113 @@
+"""`plot_progress`: how far a learner has come in each lesson, and the mistakes that were recognised on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from ... import exercises
+from ...language import Note
+from ...learner.records import standings, verdicts
+from ...notebook import SESSION
+from .plot import Plot, Refused, points, short
+
+_COLUMNS = (117, 151, 187)  # right of the bars, which end at 100
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's core exercises: points and how many are solved. `mistakes` are pairs of exercise and mistake, in the
+    order in which they were met; extra exercises count there, and in `extra` when they are solved."""
+
+    name: str
+    earned: float
+    maximum: float
+    solved: int
+    count: int
+    extra: int
+    mistakes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Progress(Plot):
+    """The lessons that have been begun, and how many have not."""
+
+    lessons: tuple[Lesson, ...]
+    others: int
+
+    def title(self) -> str:
+        earned, maximum = sum(one.earned for one in self.lessons), sum(one.maximum for one in self.lessons)
+        return self.say("progress.title", earned=points(earned), maximum=points(maximum))
+
+    def lines(self) -> list[str]:
+        said = []
+        for one in self.lessons:
+            numbers = {"earned": points(one.earned), "maximum": points(one.maximum), "mistakes": len(one.mistakes)}
+            said.append(self.say("progress.lesson", lesson=one.name, solved=one.solved, count=one.count, **numbers))
+            if one.extra:
+                said.append(self.say("progress.extra.solved", count=one.extra))
+            for exercise, mistake in one.mistakes:
+                says = exercises.load(one.name)[exercise].mistakes[mistake].says.read(self.language)
+                said.append(self.say("progress.mistake", exercise=exercise, says=says))
+        return [*said, self.say("progress.others", count=self.others)] if self.others else said
+
+    def figure(self) -> Figure:
+        rows = range(len(self.lessons))
+        figure = Figure(figsize=(8, 1.5 + 0.42 * len(self.lessons)))
+        axes = figure.add_subplot()
+        ink, paper = matplotlib.rcParams["text.color"], axes.get_facecolor()
+        shares = [100 * one.earned / one.maximum if one.maximum else 0 for one in self.lessons]
+        axes.barh(rows, [100] * len(rows), 0.62, color=paper, edgecolor=ink, linewidth=1)
+        axes.barh(rows, shares, 0.62, color="C0", edgecolor=ink, linewidth=1)
+        heads = ("progress.points", "progress.exercises", "progress.mistakes")
+        for column, head in zip(_COLUMNS, heads):
+            axes.text(column, -0.55, self.say(head), ha="center", va="bottom", fontsize=9)
+        for row, one in enumerate(self.lessons):
+            extra = f" + {one.extra}" if one.extra else ""
+            cells = (
+                f"{points(one.earned)} / {points(one.maximum)}",
+                f"{one.solved} / {one.count}{extra}",
+                len(one.mistakes) or "–",
+            )
+            for column, cell in zip(_COLUMNS, cells):
+                axes.text(column, row, str(cell), ha="center", va="center")
+        axes.set_yticks(rows, [short(one.name) for one in self.lessons])
+        axes.set_xticks([0, 50, 100], ["0", "50", "100 %"])
+        axes.set(xlim=(0, 208), ylim=(len(rows) - 0.5, -0.6))
+        axes.tick_params(axis="y", length=0)
+        axes.spines[:].set_visible(False)
+        if self.others:
+            axes.set_xlabel(self.say("progress.others", count=self.others), loc="left")
+        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
+        return figure
+
+
+def plot_progress() -> Plot:
+    """Points, solved exercises and recognised mistakes of every lesson in which something has been checked.
+
+    Bars are shares of the points of core exercises. Mistakes are those that checks recognised in answers, each once,
+    mended since or not. Reads the record that `progress()` reads.
+    """
+    language = SESSION.language or "en"
+    done, known = standings(), set(exercises.lessons())  # a private lesson's module may be out of reach
+    begun = dict.fromkeys(one.best.lesson for one in done.values() if one.best.lesson in known)
+    if not begun:
+        return Refused(language, Note("progress.empty", {}))
+    met: dict[str, dict[tuple[str, str], None]] = {}
+    for verdict in verdicts():
+        if verdict.mistake:
+            met.setdefault(verdict.lesson, {})[verdict.exercise, verdict.mistake] = None
+    lessons = []
+    for name in begun:
+        here = exercises.load(name)
+        core = [exercise for exercise in here.values() if exercise.core]
+        best = {each: done[each].best for each in here if each in done}
+        earned = sum(min(best[one.name].points, one.points) for one in core if one.name in best)
+        passed = [each for each, verdict in best.items() if verdict.state == "passed"]
+        solved = sum(here[each].core for each in passed)
+        mistakes = tuple(pair for pair in met.get(name, {}) if pair[0] in here and pair[1] in here[pair[0]].mistakes)
+        maximum = sum(one.points for one in core)
+        lessons.append(Lesson(name, earned, maximum, solved, len(core), len(passed) - solved, mistakes))
+    return Progress(language, tuple(lessons), len(known) - len(begun))

@@ -1,0 +1,151 @@
+"""`plot_saved`: what is kept for backward after a forward pass, by the layer that made it, in several ways."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch.autograd.graph import get_gradient_edge
+
+from ...language import Note
+from ...notebook import SESSION
+from .plot import Plot, Refused, short, unit
+from .ways import Trace, failure, names, refusal, tensors, traced
+
+SHOWN = 24  # layers that have bars of their own
+_HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
+_COLOURS = ("C0", "C1", "C2", "C3", "#5b6470", "#a87900")
+_OUTSIDE = ""
+
+
+@dataclass(frozen=True, repr=False)
+class SavedByLayer(Plot):
+    """Bytes by way and layer. The layer "" is what was made outside of all of them."""
+
+    layers: tuple[str, ...]
+    bytes: dict[str, dict[str, int]]
+
+    def title(self) -> str:
+        return self.say("saved.title")
+
+    def _rows(self) -> list[tuple[str, list[int]]]:
+        """Label and bytes of each way, for the layers that are shown; all others are the last row."""
+        ways = self.bytes.values()
+        layers = [*self.layers, *([_OUTSIDE] if any(_OUTSIDE in way for way in ways) else [])]
+        rows = [(layer or self.say("saved.outside"), [way.get(layer, 0) for way in ways]) for layer in layers]
+        if len(rows) <= SHOWN:
+            return rows
+        rest = [sum(column) for column in zip(*(numbers for _, numbers in rows[SHOWN - 1 :]))]
+        return [*rows[: SHOWN - 1], (self.say("more", count=len(rows) - SHOWN + 1), rest)]
+
+    def lines(self) -> list[str]:
+        said, rows = [], self._rows()
+        for index, (name, way) in enumerate(self.bytes.items()):
+            said.append(self.say("saved.total", name=name, bytes=sum(way.values())))
+            said += [self.say("saved.layer", layer=layer, bytes=numbers[index]) for layer, numbers in rows]
+        return [*said, self.say("saved.once")]
+
+    def figure(self) -> Figure:
+        rows, count = self._rows(), len(self.bytes)
+        size, id = unit(max(max(numbers) for _, numbers in rows))
+        thick = 0.8 / count
+        figure = Figure(figsize=(8, 1.5 + len(rows) * max(0.26, 0.15 * count) + 0.22 * -(-count // 2)))
+        axes = figure.add_subplot()
+        for index, (name, way) in enumerate(self.bytes.items()):
+            places = [row + (index - (count - 1) / 2) * thick for row in range(len(rows))]
+            total = self.say("saved.total", name=name, bytes=sum(way.values()))
+            axes.barh(
+                places,
+                [numbers[index] / size for _, numbers in rows],
+                thick * 0.9,
+                color=_COLOURS[index],
+                edgecolor=axes.get_facecolor(),
+                linewidth=0,
+                hatch=_HATCHES[index],
+                label=total,
+            )
+        axes.set_yticks(range(len(rows)), [short(label) for label, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlim(0, None if any(any(numbers) for _, numbers in rows) else 1)
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+        axes.grid(axis="x")
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(self.say("saved.across", unit=self.say(id)))
+        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
+        figure.legend(loc="outside lower left", ncols=1 if count == 1 else 2)
+        return figure
+
+
+def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
+    """The bytes that the graph keeps after a forward pass, by the layer of `net` in which they were made.
+
+    `ways` are functions of `x` that run the layers of `net`, each in its own way: plainly, under saved-tensor hooks,
+    with checkpoints; without any, `net` itself is run. Every storage counts once, for the layer that made it;
+    parameters, `x`, and a result that nothing saved do not count, nor what a hook puts elsewhere than in tensors. Runs
+    each way forward once; random numbers and buffers of `net` are put back. Never raises.
+    """
+    language = SESSION.language or "en"
+    if not isinstance(net, torch.nn.Module) or x is None:
+        got = type(net).__name__ + ("" if x is None else f", {type(x).__name__}")
+        return Refused(language, Note("saved.what", {"got": got}))
+    compared = ways or (net,)
+    if (note := refusal("plot_saved", compared)) is not None:
+        return Refused(language, note)
+    layers = _layers(net)
+    measured = {}
+    for name, way in zip(names(compared), compared):
+        held = _held(net, layers, way, x)
+        if held is None:
+            held = Note("saved.no_graph", {"name": name})
+        if isinstance(held, Note):
+            return Refused(language, held)
+        measured[name] = held
+    return SavedByLayer(language, tuple(layers), measured)
+
+
+def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
+    """The parts of `net` by what to call them; of a module that only wraps another one, the parts of that."""
+    parts = list(net.named_children())
+    while len(parts) == 1 and list(parts[0][1].children()):
+        parts = list(parts[0][1].named_children())
+    return {f"{name} {type(part).__name__}".strip(): part for name, part in parts or [("", net)]}
+
+
+def _held(
+    net: torch.nn.Module, layers: dict[str, torch.nn.Module], way: Callable[[Any], Any], x: Any
+) -> dict[str, int] | Note | None:
+    """Bytes by layer that the graph of `way(x)` keeps; None where there is no graph."""
+    try:
+        with traced([net]) as trace, _labelled(trace, layers):
+            edges = [get_gradient_edge(y) for y in tensors(way(x)) if y.requires_grad]
+            gc.collect()  # what only a cycle still holds is no saved tensor
+            return trace.bytes_of() if edges else None
+    except Exception as error:  # it is the learner's function
+        return failure("plot_saved", error)
+
+
+@contextmanager
+def _labelled(trace: Trace, layers: dict[str, torch.nn.Module]) -> Iterator[None]:
+    """While a layer runs, what is made is its own."""
+    handles = []
+    for label, layer in layers.items():
+
+        def enter(*_: object, label: str = label) -> None:
+            trace.label = label
+
+        def leave(*_: object) -> None:
+            trace.label = _OUTSIDE
+
+        handles.append(layer.register_forward_pre_hook(enter))
+        handles.append(layer.register_forward_hook(leave, always_call=True))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
