@@ -2,8 +2,8 @@
 
 Three things are timed, each the median of several runs: reading the graph and writing DOT; the same up to an SVG; and
 for `draw` all that a notebook stores (SVG, PNG and text). torchviz is asked for saved tensors, too, as `draw` shows
-them. Where there is no `dot` program, which torchviz needs, its DOT is laid out inside this process by the libraries
-that `draw` uses, which spares it the start of a process. Without torchviz (`pip install torchviz`) ours stand alone.
+them. Where there is no `dot` program, which torchviz needs, its DOT is laid out by the helper process that draws
+ours, which spares it the start of a process. Without torchviz (`pip install torchviz`) ours stand alone.
 
     python benchmarks/draw.py [--repeat 5]
 """
@@ -68,7 +68,7 @@ def torchviz_svg(loss: torch.Tensor, names: dict[str, Any]) -> bytes:
     dot = torchviz_source(loss, names)
     if shutil.which("dot"):
         return dot.pipe(format="svg")
-    # A label that begins with an empty line, as torchviz gives to a leaf without a name, crashes pygraphviz.
+    # A label that begins with an empty line, as torchviz gives to a leaf without a name, crashes Graphviz.
     return render.svg(dot.source.replace('label="\n', 'label="'), "").encode()
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     if not peer:
         print("torchviz is not installed here: our figures alone")
     elif not shutil.which("dot"):
-        print("no dot program: torchviz's DOT is laid out in this process, as ours is")
+        print("no dot program: torchviz's DOT is laid out as ours is")
     print(f"{'graph':<16}{'':>10}{'DOT, ms':>10}{'SVG, ms':>10}{'all, ms':>10}{'SVG, kB':>10}{'PNG, kB':>10}")
     for make in (layers, thicket):
         for nodes in (10, 100, 1000):

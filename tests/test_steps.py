@@ -22,9 +22,10 @@ from autograder import steps
 from autograder.language import LANGUAGES
 from autograder.notebook import SESSION
 from autograder.pictures.frames import Gradient
+from autograder.pictures.looking import brief
 from autograder.pictures.reading import refusal
-from autograder.pictures.registry import brief
 from autograder.pictures.steps import SHOWN, Steps
+from autograder.pictures.words import WORDS
 
 PROGRAMS = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 99), st.integers(0, 99)), max_size=12)
 
@@ -36,8 +37,18 @@ def stepped(made: Made) -> Steps:
 
 
 def shown(result: Steps) -> tuple[str, str]:
+    """The page of a pass that was run, and its text."""
     bundle = result._repr_mimebundle_()
+    assert isinstance(bundle, dict)
     return bundle["text/html"], bundle["text/plain"]
+
+
+def still(result: Steps) -> tuple[str, str]:
+    """The picture shown where no step was taken: what is written in it, and its text."""
+    bundle = result._repr_mimebundle_()
+    assert isinstance(bundle, tuple)
+    assert bundle[0]["image/png"].startswith(b"\x89PNG")
+    return written(ElementTree.fromstring(bundle[0]["image/svg+xml"])), bundle[0]["text/plain"]
 
 
 class Page(HTMLParser):
@@ -178,8 +189,12 @@ def assert_undisturbed(made: Made, twin: Made) -> Steps:
 def test_awkward_graphs(name: str) -> None:
     made, twin = AWKWARD[name](), AWKWARD[name]()
     result = assert_undisturbed(made, twin)
-    _, text = shown(result) if len(result.run.frames) < 10 else ("", str(result))
-    assert result.run.frames or len(text.splitlines()) > 1
+    if not result.run.frames:
+        picture, text = still(result)
+        assert len(text.splitlines()) > 1
+        assert squeezed(text.splitlines()[1]) in picture
+    elif len(result.run.frames) < 10:
+        assert shown(result)[1] == str(result)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
@@ -352,7 +367,10 @@ REFUSED = {
     "leaf": (torch.ones(1, requires_grad=True), "is a leaf"),
     "constant": (torch.ones(1), "does not require a gradient"),
     "integers": (torch.tensor([1, 2]), "int64 values"),
-    "vector": (torch.ones(3, requires_grad=True) * 2, "has to be told a gradient of that shape: value.backward(v)"),
+    "vector": (
+        torch.ones(3, requires_grad=True) * 2,
+        "has to be told a gradient of that shape: value.backward(gradient)",
+    ),
     "complex": (torch.ones((), dtype=torch.complex64, requires_grad=True) * 2, "is complex"),
     "number": (0.5, "Give the tensor itself"),
     "text": ("loss", "expects a tensor with one number, and got str"),
@@ -361,21 +379,45 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_backward_cannot_start_from_gets_a_sentence(kind: str) -> None:
+def test_what_backward_cannot_start_from_gets_a_picture_and_a_sentence(kind: str, language: str) -> None:
+    SESSION.language = language
     value, sentence = REFUSED[kind]
-    html, text = shown(steps(value))
-    assert sentence in text
-    assert text.startswith("No backward pass")
-    assert squeezed(sentence) in squeezed("".join(Page(html).words))
+    picture, text = still(steps(value))
+    title = WORDS["steps.none"].read(language)
+    assert text.startswith(title)
+    assert squeezed(title) in picture
+    assert language != "en" or sentence in text
+    assert squeezed(text.splitlines()[1]) in picture
 
 
-def test_several_outputs_are_told_to_be_added() -> None:
+def test_a_vector_is_shown_with_its_graph() -> None:
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    picture, text = still(steps(y))
+    assert "ExpBackward0" in picture
+    assert "[0] ExpBackward0 → x" in text
+
+
+def test_several_outputs_are_told_to_be_added_and_drawn() -> None:
     x = torch.ones(2, requires_grad=True)
     one, two = x.sum(), x.prod()
     for result in (steps(one, two), steps([one, two])):
-        assert "got 2 tensors" in str(result)
-        assert "steps(one + two)" in str(result)
+        picture, text = still(result)
+        assert "got 2 tensors" in text
+        assert "steps(one + two)" in text
+        assert "SumBackward0" in picture
+        assert "ProdBackward0" in picture
+
+
+def test_a_pass_that_fails_at_its_first_step_is_drawn_with_the_error() -> None:
+    x = torch.ones((), requires_grad=True)
+    loss = x.exp()
+    loss.backward()
+    picture, text = still(steps(loss))
+    assert "Backward stopped with an error, at ExpBackward0 (loss): RuntimeError" in text
+    assert "Backwardstoppedwithanerror,atExpBackward0" in picture
 
 
 def test_a_freed_graph_says_where_backward_would_stop() -> None:
@@ -383,7 +425,9 @@ def test_a_freed_graph_says_where_backward_would_stop() -> None:
     text = str(result)
     assert "at MulBackward0: RuntimeError: Trying to backward through the graph a second time" in text
     assert "retain_graph=True would have kept it" in text
-    assert "<details" in shown(result)[0]
+    *before, last = Page(shown(result)[0]).pictures
+    assert "✗MulBackward0" in written(last)
+    assert not any("✗" in written(picture) for picture in before)
 
 
 @pytest.mark.parametrize("name", ["recurrent", "thousands_of_nodes_in_a_row", "a_thicket"])

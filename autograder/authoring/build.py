@@ -27,8 +27,11 @@ class Collection:
     notebooks: Path
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """The lessons called `names`, with or without number; all of them when there are none. Raises Unknown."""
-        files = {path.stem: path for path in sorted(self.lessons.glob("[0-9][0-9]_*.py"))}
+        """The lessons called `names`, with or without number; all that have a number when there are none.
+
+        A source without a number is a page, which asks nothing: the gallery. Raises Unknown.
+        """
+        files = {path.stem: path for path in sorted(self.lessons.glob("*.py")) if names or path.stem[:2].isdigit()}
         by_bare = {exercises.bare(stem): stem for stem in files}
         for name in names or []:
             if exercises.bare(name) not in by_bare:
@@ -38,6 +41,8 @@ class Collection:
 
     def exercises(self, lesson: Lesson) -> dict[str, Exercise]:
         """The exercises of a lesson. Raises BrokenSource when their module is missing or cannot be imported."""
+        if _is_page(lesson):
+            return {}
         path = self.modules / f"{lesson.name}.py"
         if not path.is_file():
             raise BrokenSource(path, 1, f"lesson {lesson.file_name} needs this module; it may be empty")
@@ -55,7 +60,7 @@ class Collection:
         from .notebooks import source_notebook, student_notebook, to_text
 
         source = source_notebook(lesson, self.exercises(lesson))
-        made = {self.key(lesson): build_key(self, lesson)}
+        made = {} if _is_page(lesson) else {self.key(lesson): build_key(self, lesson)}
         for language in LANGUAGES:
             path = self.notebooks / language / f"{lesson.file_name}.ipynb"
             made[path] = to_text(student_notebook(source, language))
@@ -72,6 +77,8 @@ class Private(Collection):
     def files(self, lesson: Lesson) -> dict[Path, str]:
         from .notebooks import source_notebook, to_text
 
+        if _is_page(lesson):
+            raise BrokenSource(lesson.path, 1, f"a lesson's file begins with its number, as in 50_{lesson.name}.py")
         key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
         module = self.modules / f"{lesson.name}.py"
         return {
@@ -93,6 +100,10 @@ def private(course: Path) -> Private:
         if (exercises.PACKAGED / f"{exercises.bare(path.stem)}.py").is_file():
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")
     return Private(course / "lessons", course / "exercises", course / "source")
+
+
+def _is_page(lesson: Lesson) -> bool:
+    return lesson.name == lesson.file_name
 
 
 def _last_line(error: BaseException, path: Path) -> int:

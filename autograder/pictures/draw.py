@@ -21,30 +21,37 @@ from .text import text
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph as it was when `draw` was called; `graph` is the data. Shows as SVG or PNG, prints as text."""
+    """A graph as it was when `draw` was called; `graph` is the data. Shows as SVG or PNG, prints as text.
+
+    `opening` are title and sentences to begin the caption with, in place of the usual ones.
+    """
 
     graph: Graph
     language: str
+    opening: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return text(fold(self.graph), self.language)
+        return text(self._telling())
 
     @property
     def dot(self) -> str:
         """The picture as Graphviz source."""
-        return dot(fold(self.graph), self.language)
+        return dot(self._telling())
+
+    def _telling(self, *more: Note) -> Telling:
+        folded = fold(self.graph)
+        return Telling(replace(folded, notes=(*folded.notes, *more)), self.language, self.opening)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
-        folded = fold(self.graph)
-        source, says = dot(folded, self.language), text(folded, self.language)
+        tell = self._telling()
+        source = dot(tell)
         try:
             image, width, height = png(source)
-            drawn = svg(source, " ".join(Telling(folded, self.language).caption()))
+            drawn = svg(source, " ".join(tell.caption()))
         except CannotLayOut as error:
-            note = Note("note.no_layout", {"error": str(error)})
-            return {"text/plain": text(replace(folded, notes=(*folded.notes, note)), self.language)}
+            return {"text/plain": text(self._telling(Note("note.no_layout", {"error": str(error)})))}
         size = {"image/png": {"width": width, "height": height}}
-        return {"image/svg+xml": drawn, "image/png": image, "text/plain": says}, size
+        return {"image/svg+xml": drawn, "image/png": image, "text/plain": text(tell)}, size
 
 
 def draw(*outputs: Any) -> Picture:
@@ -61,7 +68,7 @@ def draw(*outputs: Any) -> Picture:
 def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     """What `draw` gives for a caller with these variables."""
     language = SESSION.language or "en"
-    tensors = [item for output in outputs for item in _flat(output)]
+    tensors = [item for output in outputs for item in flat(output)]
     strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
     if strange or not tensors:
         return Picture(Graph((), (), (), (), _not_a_tensor(strange)), language)
@@ -74,7 +81,8 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     return Picture(replace(graph, notes=(*refused, *_notes(graph))), language)
 
 
-def _flat(output: Any) -> list[Any]:
+def flat(output: Any) -> list[Any]:
+    """What is to be drawn: the entries of a container, or the one thing given."""
     if isinstance(output, dict):
         return [*output.values()]
     return [*output] if isinstance(output, (list, tuple)) else [output]

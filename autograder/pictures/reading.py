@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ..measure import graph_nodes
+from .looking import is_number, safely, unnoticed, variable_of
 from .model import Edge, Graph, Node, Output, Saved
 from .naming import named_tensors
-from .registry import Registry, safely
-from .saved import is_number, saved_by, storages
+from .registry import Registry
+from .saved import saved_by, storages
 
 _SLOTS = {"self": 0, "other": 1}  # which input of its node a saved tensor is, where torch's name tells
 
@@ -24,13 +24,13 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
 
     None of the outputs may be one that torch refuses to speak of (`refusal`).
     """
-    with _unnoticed():
+    with warnings.catch_warnings(action="ignore"), unnoticed():
         lanes = _lanes(outputs)
         named = [(name, tensor) for name, tensor in named_tensors(namespace) if refusal(tensor) is None]
         registry = Registry({node: index for index, node in enumerate(lanes)}, named)
         drawn = tuple(registry.record(y, None if y.is_leaf else "output") for y in outputs)
         for node in lanes:
-            if (variable := _variable(node)) is not None:
+            if (variable := variable_of(node)) is not None:
                 registry.record(variable)
         registry.note_named()
         registry.note_views()
@@ -43,24 +43,11 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
 def refusal(tensor: torch.Tensor) -> str | None:
     """The error with which torch answers any question about `tensor`: a view whose base was edited, for one."""
     try:
-        with _unnoticed():
+        with warnings.catch_warnings(action="ignore"), unnoticed():
             _ = tensor.is_leaf, tensor.requires_grad, tensor.shape, tensor.output_nr
     except Exception as error:
         return str(error)
     return None
-
-
-@contextmanager
-def _unnoticed() -> Iterator[None]:
-    """No graph is made, and no mode or subclass of the learner's sees what is asked here."""
-    with (
-        warnings.catch_warnings(),
-        torch.no_grad(),
-        torch._C.DisableTorchFunction(),
-        torch._C._DisableTorchDispatch(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _lanes(outputs: Sequence[torch.Tensor]) -> dict[Any, int]:
@@ -73,17 +60,12 @@ def _lanes(outputs: Sequence[torch.Tensor]) -> dict[Any, int]:
     return {node: lanes[node] for node in graph_nodes(*rooted)}
 
 
-def _variable(node: Any) -> torch.Tensor | None:
-    variable = safely(lambda: node.variable) if type(node).__name__ == "AccumulateGrad" else None
-    return variable if isinstance(variable, torch.Tensor) else None
-
-
 def _node(node: Any, index: int, lane: int, registry: Registry) -> Node:
     made = tuple(
         Output(tuple(int(size) for size in one.shape), str(one.dtype).removeprefix("torch."), str(one.device))
         for one in safely(lambda: node._input_metadata) or ()
     )
-    variable = _variable(node)
+    variable = variable_of(node)
     leaf = None if variable is None else registry.record(variable)
     custom = isinstance(node, torch.autograd.function.BackwardCFunction)
     return Node(index, type(node).__name__, made, (), leaf, custom, lane)

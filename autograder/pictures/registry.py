@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
+from .looking import brief, dtype_of, is_number, name_of, safely, shape_of
 from .model import Kind, Tensor
-from .saved import dtype_of, is_number, name_of, shape_of, storages
-
-_T = TypeVar("_T")
+from .saved import storages
 
 
 class Registry:
@@ -140,34 +138,3 @@ def _kind(tensor: torch.Tensor) -> Kind:
     if not tensor.is_leaf:
         return "intermediate"
     return "leaf" if tensor.requires_grad else "number" if is_number(tensor) else "constant"
-
-
-def safely(look: Callable[[], _T]) -> _T | None:
-    """What `look` returns; None when torch refuses to tell."""
-    try:
-        return look()
-    except Exception:
-        return None
-
-
-def brief(tensor: torch.Tensor) -> str | None:
-    """At most three numbers, else the norm; None when the values cannot be read (a meta tensor has none)."""
-    return safely(lambda: _brief(tensor.detach()))
-
-
-def _brief(tensor: torch.Tensor) -> str | None:
-    if tensor.is_meta:
-        return None
-    if tensor.layout != torch.strided or tensor.is_quantized:
-        tensor = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
-    if is_number(tensor):
-        return f"{tensor.item():.6g}"
-    if tensor.numel() > 3:
-        wide = torch.complex128 if tensor.is_complex() else torch.float64
-        return f"‖·‖ = {torch.linalg.vector_norm(tensor, dtype=wide).item():.4g}"
-    text = str(tensor.tolist()) if not tensor.is_floating_point() else _rounded(tensor.tolist())
-    return text
-
-
-def _rounded(value: Any) -> str:
-    return f"[{', '.join(_rounded(item) for item in value)}]" if isinstance(value, list) else f"{value:.4g}"

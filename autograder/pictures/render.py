@@ -1,20 +1,25 @@
-"""DOT laid out and drawn by the libraries inside pygraphviz's wheel; no `dot` program is needed."""
+"""DOT as SVG or PNG. A process of its own draws it (`layout`), started at the first picture and kept for the next."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import html
+import json
 import os
 import struct
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 _SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
-_ONE = threading.Lock()  # Graphviz is not safe for threads
+_PROGRAM = Path(__file__).with_name("layout.py")
 
 
 class CannotLayOut(Exception):
-    """pygraphviz is missing, or its libraries refuse this graph."""
+    """pygraphviz is missing, its libraries refuse this graph or crash on it, or no process can be started."""
 
 
 def svg(source: str, description: str) -> str:
@@ -33,25 +38,73 @@ def png(source: str) -> tuple[bytes, int, int]:
 
 def _draw(source: str, format: str, args: str = "") -> bytes:
     try:
-        import pygraphviz  # type: ignore[import-untyped]
-
-        with _ONE, _silence():
-            graph = pygraphviz.AGraph(string=source)
-            drawn: bytes = graph.draw(format=format, prog="dot", args=args)
-            graph.close()
-    except (ImportError, OSError, ValueError, RuntimeError, MemoryError) as error:
+        request = json.dumps({"source": source, "format": format, "args": args})
+        return _helper(os.getpid()).draw(request.encode())
+    except (OSError, ValueError) as error:
         raise CannotLayOut(f"{type(error).__name__}: {error}") from error
-    return drawn
 
 
-@contextmanager
-def _silence() -> Iterator[None]:
-    """What fontconfig says on file descriptor 2 would cost the points of a graded cell."""
-    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+@functools.cache
+def _helper(pid: int) -> _Helper:
+    """The helper of process `pid`: a fork must not speak into the pipe of its parent."""
+    helper = _Helper(pid)
+    atexit.register(helper.stop)
+    return helper
+
+
+class _Helper:
+    """A process that draws one picture at a time, and the pipes to it. One that has ended is started anew."""
+
+    def __init__(self, owner: int) -> None:
+        self.owner = owner
+        self.lock = threading.Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def draw(self, request: bytes) -> bytes:
+        """The picture asked for. Raises CannotLayOut when there is none, and OSError when no process can be had."""
+        with self.lock:
+            if self.process is None or self.process.poll() is not None:
+                self.stop()
+                self.process = _started()
+            try:
+                answer, image = _asked(self.process, request)
+            except BaseException:  # an interrupt, too: half an answer in the pipe would be taken for the next one
+                self.stop()
+                raise
+        if "error" in answer:
+            raise CannotLayOut(answer["error"])
+        return image
+
+    def stop(self) -> None:
+        """End the process, if it is of this one's starting."""
+        process, self.process = self.process, None
+        if process is not None and self.owner == os.getpid():
+            process.kill()
+            process.communicate()
+
+
+def _started() -> subprocess.Popen[bytes]:
+    # What fontconfig says on file descriptor 2 would cost the points of a graded cell. JupyterLab interrupts all
+    # processes of the kernel's session: this one is in another. -P keeps the folder of the program off its path.
+    return subprocess.Popen(
+        [sys.executable, "-P", str(_PROGRAM)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _asked(process: subprocess.Popen[bytes], request: bytes) -> tuple[dict[str, Any], bytes]:
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(nowhere)
+        process.stdin.write(request + b"\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+    except BrokenPipeError:
+        line = b""
+    if not line:
+        raise CannotLayOut(f"the program that draws ended, status {process.wait()}")
+    answer = json.loads(line)
+    return answer, process.stdout.read(answer.get("bytes", 0))

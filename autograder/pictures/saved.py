@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .looking import dtype_of, name_of, shape_of
 from .model import Saved, State
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -29,18 +30,6 @@ def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
         return [pair for part in parts.get(tensor.layout, ()) for pair in storages(getattr(tensor, part)())]
     except RuntimeError:
         return []
-
-
-def is_number(tensor: torch.Tensor) -> bool:
-    """Is this the tensor that torch made of a Python number? It saves those, too, past all hooks.
-
-    Nothing says so but the way types promote: a number gives way to a tensor of a smaller type of its kind.
-    """
-    smaller = {torch.float64: torch.float32, torch.int64: torch.int32, torch.complex128: torch.complex64}
-    if tensor.dim() or tensor.dtype not in smaller:
-        return False
-    other = torch.empty((), dtype=smaller[tensor.dtype], device=tensor.device)
-    return torch.result_type(tensor, other) == other.dtype
 
 
 def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Tensor | None]]:
@@ -126,26 +115,3 @@ def _by_hand(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 def _flat(value: object) -> list[object]:
     return [*value] if type(value) in (list, tuple) else [value]  # type: ignore[misc]
-
-
-def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    try:
-        return tuple(int(size) for size in tensor.shape)
-    except RuntimeError:  # a nested tensor's sizes are not one shape
-        return ()
-
-
-def dtype_of(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
-
-
-def name_of(function: Any) -> str:
-    """A name for a hook: what the learner wrote, without the functions around it; never raises."""
-    try:
-        inner = getattr(function, "func", function)  # a partial
-        name = str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
-        if str(getattr(inner, "__module__", "")).startswith("torch."):
-            return name.partition(".")[0].strip("_")  # save_on_cpu.__init__.<locals>.unpack_from_cpu
-        return name.rpartition("<locals>.")[2]
-    except Exception:
-        return "?"

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import replace
 
-from .dot import dot
+from .dot import Moment, dot, step_box, tensor_box
 from .frames import Frame
-from .model import Edge, Graph, Node, Saved
-from .recording import Storages
+from .freeing import Storages
+from .model import Edge, Graph, Saved
 from .step_text import titles
+from .style import INK
+from .telling import Telling
 from .words import word
 
 WHOLE = 10  # nodes of a graph that is drawn whole in every step
 
-_NOW = 'fillcolor="#ffd166", color="#92400e", penwidth="3"'
-_DONE = 'fillcolor="#dcebdd", color="#166534"'
-_OUTSIDE = "#7a808c"
-_GRADIENT, _INK = "#1e40af", "#1f2937"
+_NOW = {"fillcolor": "#ffd166", "color": "#92400e", "penwidth": "3"}
+_DONE = {"fillcolor": "#dcebdd", "color": "#166534"}
+_STOPPED = {"fillcolor": "#fee2e2", "color": "#b91c1c", "penwidth": "3"}
+_GRADIENT = "#1e40af"
 
 
-def step_dot(graph: Graph, frames: tuple[Frame, ...], storages: Storages, language: str) -> str:
-    """DOT source of `graph` right after the last of `frames`, the others before it; of a large graph what is near."""
-    done = {frame.node for frame in frames}
-    now = frames[-1].node
-    graph = _window(_at(graph, frames, done, storages), now)
-    source = dot(graph, language)
-    for box, lines in _gradients(graph, frames, language).items():
-        source = _with_rows(source, box, lines, _GRADIENT)
+def step_dot(
+    graph: Graph, frames: tuple[Frame, ...], storages: Storages, language: str, stopped_at: int | None = None
+) -> str:
+    """DOT source of `graph` right after the last of `frames`, the others before it; of a large graph what is near.
+
+    `stopped_at` is the node that ran next and ended the pass with an error, if one did.
+    """
+    done, now = {frame.node for frame in frames}, frames[-1].node
+    graph = _window(_at(graph, frames, stopped_at, storages), now)
+    gradients = _gradients(graph, frames, language).items()
+    rows = {box: [(line, _GRADIENT) for line in lines] for box, lines in gradients}
     for node in graph.nodes:
         if node.leaf is not None:
-            source = _with_rows(source, _box(node), [node.name], _INK)
-    styles = [f"\t{_box(node)} [{_NOW if node.id == now else _DONE}]" for node in graph.nodes if node.id in done]
-    styles += [f'\tn{end} [label="…", shape="plaintext", style="", fontcolor="{_OUTSIDE}"]' for end in _outside(graph)]
-    bare = 'label=""'  # the page says once what the caption of `draw` says
-    return "\n".join([source.rstrip().removesuffix("}"), *styles, bare, "}"])
+            rows.setdefault(step_box(node), []).append((node.name, INK))
+    looks = {step_box(node): _NOW if node.id == now else _DONE for node in graph.nodes if node.id in done}
+    looks |= {step_box(node): _STOPPED for node in graph.nodes if node.id == stopped_at}
+    return dot(Telling(graph, language), Moment(rows, looks, _beyond(graph)))
 
 
 def _window(graph: Graph, now: int) -> Graph:
@@ -74,27 +76,23 @@ def _window(graph: Graph, now: int) -> Graph:
     )
 
 
-def _outside(graph: Graph) -> set[int]:
-    """The boxes that stand for what a window leaves out."""
+def _beyond(graph: Graph) -> list[int]:
+    """The ids that stand for what a window leaves out."""
     ends = {edge.source for edge in graph.edges} | {edge.target for edge in graph.edges if edge.target is not None}
-    return {end for end in ends if end >= graph.size}
+    return sorted(end for end in ends if end >= graph.size)
 
 
-def _mark(node: Node, done: set[int], now: int) -> str:
-    return "▶" if node.id == now else "✓" if node.id in done else "▷"
-
-
-def _box(node: Node) -> str:
-    return f"n{node.id}" if node.leaf is None else f"t{node.leaf}"
-
-
-def _at(graph: Graph, frames: tuple[Frame, ...], done: set[int], storages: Storages) -> Graph:
+def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storages: Storages) -> Graph:
     """`graph` with the titles, saved rows and `.grad` of that moment."""
-    now, seen, titled = frames[-1].node, set[int](), titles(graph)
+    seen, titled = set[int](), titles(graph)
+    marks = {frame.node: "✓" for frame in frames} | {frames[-1].node: "▶", stopped_at: "✗"}
     nodes = []
     for node in graph.nodes:
-        saved = tuple(_row(row, node.id in done, found, seen) for row, found in zip(node.saved, storages[node.id]))
-        nodes.append(replace(node, name=f"{_mark(node, done, now)} {titled[node.id]}", saved=saved))
+        saved = tuple(
+            _row(row, marks.get(node.id) in ("✓", "▶"), found, seen)
+            for row, found in zip(node.saved, storages[node.id])
+        )
+        nodes.append(replace(node, name=f"{marks.get(node.id, '▷')} {titled[node.id]}", saved=saved))
     leaves = {node.id: node.leaf for node in graph.nodes}
     landed = {leaves[frame.node]: frame.landed for frame in frames if frame.landed is not None}
     retained = {(frame.node, output): gradient for frame in frames for output, gradient in frame.retained}
@@ -123,43 +121,26 @@ def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -
 
 def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[str, list[str]]:
     """What has arrived where, as lines for the boxes of tensors and, where these have no record, of nodes."""
-    lines: dict[tuple[str, int], str] = {}
-    boxes = {node.id: _box(node) for node in graph.nodes}
-    places: dict[tuple[int | None, int], int | None] = {
+    nodes = {node.id: node for node in graph.nodes}
+    tensors: dict[tuple[int | None, int], int | None] = {
         (edge.target, edge.output): edge.tensor for edge in graph.edges if edge.target is not None
     }
-    places.update(((t.node, t.output), t.id) for t in graph.tensors if t.id in graph.outputs)
-    places.update({(node.id, 0): node.leaf for node in graph.nodes if node.leaf is not None})
-    for (node, output), tensor in places.items():  # rows for all from the start keep boxes where they are
-        if node in boxes:
-            lines[boxes[node] if tensor is None else f"t{tensor}", output] = word("steps.here", language, said="–")
+    tensors.update(((t.node, t.output), t.id) for t in graph.tensors if t.id in graph.outputs)
+    tensors.update({(node.id, 0): node.leaf for node in graph.nodes if node.leaf is not None})
+    # A line for each place from the start keeps the boxes where they are from step to step.
+    said = {place: word("steps.here", language, said="–") for place in tensors if place[0] in nodes}
     for frame in frames:
         for output, gradient in enumerate(frame.arrived):
-            if gradient is not None and frame.node in boxes:
-                tensor = places.get((frame.node, output))
-                box = boxes[frame.node] if tensor is None else f"t{tensor}"
-                lines[box, output] = word("steps.here", language, said=gradient.said)
+            if gradient is not None and frame.node in nodes:
+                said[frame.node, output] = word("steps.here", language, said=gradient.said)
         for sent in frame.sent:
-            if sent.target not in boxes:
-                continue
-            tensor = places.get((sent.target, sent.output))
-            box = boxes[sent.target] if tensor is None else f"t{tensor}"
-            id = "steps.here" if sent.number == sent.count else "steps.so_far"
-            said = word(id, language, said=sent.after.said, number=sent.number, count=sent.count)
-            lines[box, sent.output] = said
+            if sent.target in nodes:
+                id = "steps.here" if sent.number == sent.count else "steps.so_far"
+                parts = {"said": sent.after.said, "number": sent.number, "count": sent.count}
+                said[sent.target, sent.output] = word(id, language, **parts)
     rows: dict[str, list[str]] = {}
-    for (box, _), line in lines.items():
+    for (node, output), line in said.items():
+        tensor = tensors.get((node, output))
+        box = tensor_box(tensor) if tensor is not None else step_box(nodes[node])  # type: ignore[index]
         rows.setdefault(box, []).append(line)
     return rows
-
-
-def _with_rows(source: str, box: str, lines: list[str], colour: str) -> str:
-    """DOT source with more rows at the end of the table of one box."""
-    escaped = [html.escape(line, quote=False).replace("\\", "\\\\") for line in lines]
-    columns = ' colspan="4"' if box.startswith("n") else ""  # a step has four columns for what it saved
-    cells = "".join(
-        f'<tr><td{columns}><font color="{colour}" point-size="10"><b>{line}&#160;</b></font></td></tr>'
-        for line in escaped
-    )
-    pattern = rf"^(\s*{box} \[label=<<table .*?)(</table>>)"
-    return re.sub(pattern, lambda found: found[1] + cells + found[2], source, count=1, flags=re.MULTILINE)

@@ -44,16 +44,20 @@ class StepTelling:
         if not self.frames:
             return self.tell.say("steps.none")
         name = self.tell.name(self.graph.outputs[0])
-        return self.tell.say("steps.title", name=name, steps=f"{len(self.run.frames):,}")
+        return self.tell.say("steps.title", name=name, steps=len(self.run.frames))
+
+    def stopped(self) -> list[str]:
+        """Where and why the pass ended with an error, if it did."""
+        if self.run.error is None:
+            return []
+        error = " ".join(self.run.error.split())
+        if self.run.stopped_at is None:
+            return [self.tell.say("steps.stopped.start", error=error)]
+        return [self.tell.say("steps.stopped", node=self._node(self.run.stopped_at), error=error)]
 
     def notes(self) -> list[str]:
         say, run = self.tell.say, self.run
-        lines = []
-        if run.error is not None:
-            error = " ".join(run.error.split())
-            node = None if run.stopped_at is None else self._node(run.stopped_at)
-            start = node is None
-            lines.append(say("steps.stopped.start" if start else "steps.stopped", node=node, error=error))
+        lines = self.stopped()
         lines += [say(note.id, **note.parameters) for note in self.graph.notes]
         if len(run.frames) > len(self.frames):
             lines.append(say("steps.first", steps=len(run.frames), shown=len(self.frames)))
@@ -134,14 +138,14 @@ class StepTelling:
     def _freed(self, frame: Frame) -> Iterator[str]:
         node = self.tell.nodes[frame.node]
         rows = [
-            name + (f" {kind}" if kind else "")
-            for row, (name, kind, _, _) in zip(node.saved, self.tell.saved(node))
+            f"{line.what} {line.kind}".rstrip()
+            for row, line in zip(node.saved, self.tell.saved(node))
             if row.state in ("held", "packed") and not row.attribute and row.counted != "number"
         ]
         if rows:
             yield self.tell.say("steps.frees", rows=", ".join(rows))
         if frame.freed:
-            yield self.tell.say("steps.frees.bytes", bytes=f"{frame.freed:,}")
+            yield self.tell.say("steps.frees.bytes", bytes=frame.freed)
 
     # -- names --------------------------------------------------------------------------------------------------
 

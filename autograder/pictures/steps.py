@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from ..language import Note
-from .draw import picture
+from .draw import Picture, flat, picture
 from .frames import Run
+from .freeing import Storages, saved_storages
+from .looking import dtype_of, safely, shape_of
 from .model import Graph
-from .recording import Storages, run_backward, saved_storages
-from .registry import safely
+from .recording import run_backward
 from .render import CannotLayOut, svg
-from .saved import dtype_of, shape_of
 from .step_picture import step_dot
 from .step_text import StepTelling
 from .stepper import page
@@ -28,7 +28,8 @@ SHOWN = 40  # frames with a picture; more are a page that nobody reads
 class Steps:
     """A backward pass as it was when `steps` was called. Shows as frames to step through, prints as text.
 
-    `run` is the data: its frames, and the error that ended it. `graph` is as `draw` gives it.
+    `run` is the data: its frames, and the error that ended it. `graph` is as `draw` gives it. Where no step could be
+    taken it shows, as `draw` does, the graph and why.
     """
 
     graph: Graph
@@ -37,22 +38,29 @@ class Steps:
     language: str
 
     def __repr__(self) -> str:
-        return self._telling().text()
+        tell = self._telling()
+        return tell.text() if self.run.frames else str(self._still(tell))
 
     def _telling(self) -> StepTelling:
         return StepTelling(self.graph, self.run, SHOWN, self.language)
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+    def _still(self, tell: StepTelling) -> Picture:
+        return Picture(self.graph, self.language, (tell.title(), *tell.stopped()))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
         tell = self._telling()
+        if not self.run.frames:
+            return self._still(tell)._repr_mimebundle_()
         return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
     def _pictures(self) -> list[str]:
         """One SVG for each frame that is shown; none where nothing can be laid out: the text says it all."""
         frames = self.run.frames[:SHOWN]
+        ends = {len(self.run.frames): self.run.stopped_at}
         try:
             return [
-                svg(step_dot(self.graph, frames[: number + 1], self.storages, self.language), "")
-                for number in range(len(frames))
+                svg(step_dot(self.graph, frames[:count], self.storages, self.language, ends.get(count)), "")
+                for count in range(1, len(frames) + 1)
             ]
         except CannotLayOut:
             return []
@@ -71,10 +79,10 @@ def steps(*loss: Any) -> Steps:
     drawn = picture(loss, {**caller.f_globals, **caller.f_locals})
     graph = replace(drawn.graph, notes=tuple(_in_these_words(note) for note in drawn.graph.notes))
     run, storages = Run(()), list[Any]()
-    tensors = [item for item in _flat(loss) if isinstance(item, torch.Tensor)]
+    tensors = [item for output in loss for item in flat(output) if isinstance(item, torch.Tensor)]
     refused = _refused(tensors, graph)
     if refused is not None:
-        graph = replace(graph, notes=(*graph.notes, refused))
+        graph = replace(graph, notes=(refused, *graph.notes))
     elif graph.nodes:
         try:
             storages = saved_storages(tensors[0], graph)
@@ -82,13 +90,6 @@ def steps(*loss: Any) -> Steps:
         except Exception as error:  # stepping must not cost a learner his cell
             run = Run((), f"{type(error).__name__}: {error}")
     return Steps(graph, run, storages, drawn.language)
-
-
-def _flat(outputs: tuple[Any, ...]) -> list[Any]:
-    one = outputs[0] if len(outputs) == 1 else outputs
-    if isinstance(one, dict):
-        return [*one.values()]
-    return [*one] if isinstance(one, (list, tuple)) else [one]
 
 
 def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
@@ -106,6 +107,6 @@ def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
 
 
 def _in_these_words(note: Note) -> Note:
-    """The note of `draw`, in the words of `steps` where these differ."""
+    """A note of `draw`, `note.ID`, in the words of `steps` where these differ: `steps.ID`."""
     id = note.id.replace("note.", "steps.", 1)
     return Note(id, note.parameters) if id in WORDS else note

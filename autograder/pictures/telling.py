@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .model import Graph, Node, Saved, Tensor
 from .words import word
 
+_NAME = 60  # letters; a longer name makes a box wider than the page
+
+
+class SavedLine(NamedTuple):
+    """What a node saved, in words, empty ones where there is nothing to say; `colour` is the state that gives it."""
+
+    what: str
+    kind: str
+    bytes: str
+    state: str
+    colour: str
+
 
 class Telling:
-    """The facts of `graph` as short lines in `language`; both renderers lay out these."""
+    """The facts of `graph` as short lines in `language`; both renderers lay out these.
 
-    def __init__(self, graph: Graph, language: str) -> None:
+    `opening` are title and sentences to begin the caption with; without any it says whose graph it is.
+    """
+
+    def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = ()) -> None:
         self.graph = graph
         self.language = language
+        self.opening = opening
         self.tensors = {tensor.id: tensor for tensor in graph.tensors}
         self.nodes = {node.id: node for node in graph.nodes}
         joined = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(t.view_of for t in graph.tensors)}
@@ -20,12 +38,20 @@ class Telling:
         self.shown = [tensor for tensor in graph.tensors if tensor.id in joined or tensor.node is not None]
 
     def say(self, id: str, **parameters: object) -> str:
-        return word(id, self.language, **parameters)
+        """The sentence `id`, numbers in it written as its language does."""
+        said = {name: self.number(value) if type(value) is int else value for name, value in parameters.items()}
+        return word(id, self.language, **said)
+
+    def number(self, value: int) -> str:
+        """1,234 in English; 1 234 in Russian, which writes decimals with a comma."""
+        return f"{value:,}" if self.language == "en" else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
 
     # -- tensors ------------------------------------------------------------------------------------------------
 
     def name(self, tensor: int) -> str:
-        return self.tensors[tensor].name or f"({self.say('unnamed')})"
+        """What the caller calls it; of a very long name, as a key of a dict may be, the beginning."""
+        name = self.tensors[tensor].name or f"({self.say('unnamed')})"
+        return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
     def kind(self, tensor: Tensor) -> str:
         asks = "requires_grad" if tensor.kind == "leaf" else ""
@@ -86,11 +112,11 @@ class Telling:
 
     def inside(self, node: Node) -> list[str]:
         """The nodes that a folded one stands for, the most frequent first."""
-        most = [f"{count} × {name}" for name, count in node.inside[:6]]
+        most = [f"{self.number(count)} × {name}" for name, count in node.inside[:6]]
         return most + (["…"] if len(node.inside) > 6 else [])
 
-    def saved(self, node: Node) -> list[tuple[str, str, str, str]]:
-        """What, shape, bytes and state for each saved tensor; a folded node has one line for each state."""
+    def saved(self, node: Node) -> list[SavedLine]:
+        """A line for each saved tensor; a folded node has one for each state."""
         if node.count == 1:
             return [self._row(row) for row in node.saved]
         rows = []
@@ -98,19 +124,20 @@ class Telling:
             same = [row for row in node.saved if row.state == state]
             size = sum(row.bytes or 0 for row in same if row.counted == "here")
             known = any(row.counted != "unknown" for row in same)
-            bytes = self.say("counted.here", bytes=f"{size:,}") if known else ""
+            bytes = self.say("counted.here", bytes=size) if known else ""
             said = self.say("state.modified.unknown") if state == "modified" else self._state(same[0])
-            rows.append((f"{len(same)} × {self.say('saved')}", "", bytes, said))
+            rows.append(SavedLine(f"{self.number(len(same))} × {self.say('saved')}", "", bytes, said, state))
         return rows
 
-    def _row(self, row: Saved) -> tuple[str, str, str, str]:
-        name = row.name or self.say("saved.all")
+    def _row(self, row: Saved) -> SavedLine:
+        name, state = row.name or self.say("saved.all"), self._state(row)
         if row.counted == "number" and row.tensor in self.tensors:
-            return f"{name} = {self.name(row.tensor)}", "", self.say("counted.number"), self._state(row)
+            return SavedLine(f"{name} = {self.name(row.tensor)}", "", self.say("counted.number"), state, row.state)
         if row.tensor is not None and row.tensor in self.tensors and self.tensors[row.tensor].name:
             name += f" = {self.name(row.tensor)}"
-        bytes = "" if row.state == "freed" else self.say(f"counted.{row.counted}", bytes=f"{row.bytes or 0:,}")
-        return name, "" if row.shape is None else f"{shape(row.shape)} {row.dtype}", bytes, self._state(row)
+        bytes = "" if row.state == "freed" else self.say(f"counted.{row.counted}", bytes=row.bytes or 0)
+        kind = "" if row.shape is None else f"{shape(row.shape)} {row.dtype}"
+        return SavedLine(name, kind, bytes, state, row.state)
 
     def _state(self, row: Saved) -> str:
         if row.state == "modified" and row.versions is None:
@@ -124,21 +151,23 @@ class Telling:
 
     def caption(self) -> list[str]:
         """The title, then sentences."""
+        opening = self.opening or self._opening()
+        return [*opening, *(self.say(note.id, **note.parameters) for note in self.graph.notes)]
+
+    def _opening(self) -> list[str]:
         graph = self.graph
-        names = ", ".join(name for output in graph.outputs if (name := self.tensors[output].name))
         if not graph.nodes:
-            title = [self.say("title.none")]
-        else:
-            whose = self.say("title.of" if names else "title", names=names, nodes=f"{graph.size:,}")
-            title = [whose, self.say("arrows"), *self._total()]
-        return title + [self.say(note.id, **note.parameters) for note in graph.notes]
+            return [self.say("title.none")]
+        names = ", ".join(self.name(output) for output in graph.outputs if self.tensors[output].name)
+        whose = self.say("title.of" if names else "title", names=names, nodes=graph.size)
+        return [whose, self.say("arrows"), *self._total()]
 
     def _total(self) -> list[str]:
         rows = self.graph.saved
         if not rows or all(row.state == "freed" for row in rows):
             return []
         total = self.graph.saved_bytes
-        said = self.say("total" if total else "total.nothing", bytes=f"{total:,}")
+        said = self.say("total" if total else "total.nothing", bytes=total)
         return [said] + ([self.say("total.packed")] if any(row.state == "packed" for row in rows) else [])
 
 

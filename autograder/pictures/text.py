@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .model import Edge, Graph, Node, Tensor
+from .model import Edge, Node, Tensor
 from .telling import Telling
 
 
-def text(graph: Graph, language: str) -> str:
+def text(tell: Telling) -> str:
     """Caption, then every node with what it saved and where its gradients go, then the leaves."""
-    return "\n".join(_lines(Telling(graph, language)))
+    return "\n".join(_lines(tell))
 
 
 def _lines(tell: Telling) -> Iterator[str]:
@@ -52,12 +52,13 @@ def _node(tell: Telling, node: Node, ways: list[Edge]) -> Iterator[str]:
         yield f"      {', '.join(tell.inside(node))}"
     if node.leaf is None and (arriving := tell.graph.adds_up_at(node)) > 1:
         yield f"      {tell.say('adds_up', count=arriving)}"
-    for row in tell.saved(node):
-        yield f"      {tell.say('saved')} {' · '.join(part for part in row if part)}"
+    for line in tell.saved(node):
+        parts = (line.what, line.kind, line.bytes, line.state)
+        yield f"      {tell.say('saved')} {' · '.join(part for part in parts if part)}"
 
 
 def _goal(tell: Telling, edge: Edge) -> str:
-    times = f"{edge.count} × " if edge.count > 1 else ""
+    times = f"{tell.number(edge.count)} × " if edge.count > 1 else ""
     if edge.target is None:
         stop = tell.say("stop")
         return times + (stop if edge.tensor is None else f"{tell.name(edge.tensor)} ({stop})")

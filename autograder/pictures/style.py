@@ -1,0 +1,51 @@
+"""Shapes and colours: readable on a light and on a dark page, and in print without colour."""
+
+from __future__ import annotations
+
+# Layout with a wide font: the browser's own may be as wide, and text that is wider than its box is cut off.
+FONT = "DejaVu Sans,Verdana,Arial,sans-serif"
+INK, FAINT = "#1f2937", "#4b5563"  # on the light boxes
+OUTSIDE = "#7a808c"  # for what stands on the page itself, which may be white or nearly black
+GREEN = "#166534"  # where gradients land and add up
+
+TENSORS = {
+    "leaf": {"shape": "cylinder", "fillcolor": "#d9f2e0", "color": "#15803d", "penwidth": "2.4"},
+    "constant": {"shape": "box", "style": "filled,dashed", "fillcolor": "#f1f2f4", "color": "#6b7280"},
+    "number": {"shape": "box", "style": "filled,dashed", "fillcolor": "#f1f2f4", "color": "#6b7280"},
+    "intermediate": {"shape": "box", "style": "filled,rounded", "fillcolor": "#e1ecfd", "color": "#3b6fc4"},
+    "output": {"shape": "box", "peripheries": "2", "fillcolor": "#fdf0c8", "color": "#b45309", "penwidth": "1.4"},
+}
+STEP = {"shape": "box", "fillcolor": "#f6f7f9", "color": "#6b7280"}
+FOLDED = {"shape": "box3d", "fillcolor": "#eceaf6", "color": "#6d5bb0"}
+STATES = {"held": "#7c3a00", "freed": FAINT, "modified": "#b91c1c", "packed": "#6d28d9", "unreadable": "#b91c1c"}
+SIGN = {"shape": "plaintext", "style": "", "fontcolor": OUTSIDE}  # a word on the page, without a box
+
+PAGE = {
+    "bgcolor": "transparent",
+    "rankdir": "TB",
+    "fontname": FONT,
+    "nodesep": "0.25",
+    "ranksep": "0.28",
+    "labelloc": "t",
+    "labeljust": "l",
+}
+BOX = {
+    "fontname": FONT,
+    "fontsize": "11",
+    "fontcolor": INK,
+    "style": "filled",
+    "margin": "0.08,0.03",
+    "height": "0.3",
+    "width": "0.5",
+}
+ARROW = {
+    "fontname": FONT,
+    "fontsize": "10",
+    "fontcolor": OUTSIDE,
+    "color": "#4a85e8",
+    "penwidth": "1.4",
+    "arrowsize": "0.8",
+}
+LANE = {"labelloc": "t", "style": "dashed,rounded", "color": OUTSIDE, "fontcolor": OUTSIDE, "fontsize": "11"}
+STOP = {"color": OUTSIDE, "arrowhead": "tee", "style": "dashed"}
+VIEW = {"color": OUTSIDE, "style": "dotted", "constraint": "false"}
