@@ -147,6 +147,8 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
         )
     if expected.dtype != got.dtype:
         return Difference("differs.dtype", {"what": _at(what), "got": str(got.dtype), "expected": str(expected.dtype)})
+    if torch.equal(expected, got):  # most often, and twenty times as fast as what follows
+        return None
     if expected.dtype.is_floating_point or expected.dtype.is_complex:
         finite = expected[torch.isfinite(expected)]
         largest = finite.abs().max().item() if finite.numel() else 0.0

@@ -8,7 +8,6 @@ A run that is killed between any two of these steps leaves nothing that the next
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -20,21 +19,17 @@ from nbgrader.utils import is_grade, is_solution, is_task
 
 from ..authoring.source import Broken
 from . import hidden
+from .bench import Bench, Job
 from .files import encoded_files
 from .gradebook import Book, BookClosed, NotebookScores
 from .handed_in import handed_in
-from .isolated.engine import Ended
 from .isolated.kernel import CannotIsolate
 from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
 from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import comment_on, score_of
 from .settings import CourseSettings
-from .solved import try_solution
 from .standby import Standby
-from .submission import Outcome, Salts, run
-
-_INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
 
 @dataclass
@@ -83,7 +78,7 @@ class Batch:
     """The submissions of one assignment, and all that is needed to run them."""
 
     def __init__(self, course: CourseSettings, assignment: str, standby: Standby, book: Book) -> None:
-        self._course, self._assignment, self._standby, self._book = course, assignment, standby, book
+        self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
             self._released = book.released(assignment)
@@ -94,10 +89,7 @@ class Batch:
             ) from missing
         except BookClosed as closed:
             raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
-        self._files = encoded_files(course.source(assignment))
-        self._answers: dict[str, hidden.Answers | None] = {}
-        self._ready: Salts | None = None
-        self._preparing = threading.Lock()
+        self._bench, self._jobs = Bench(standby), dict[str, Job]()
 
     def all(self, jobs: int, force: bool, seen: Callable[[Result, int], None]) -> Iterator[Result]:
         submissions = self._course.submissions(self._assignment)
@@ -119,8 +111,10 @@ class Batch:
     def drafts(self, folders: list[Path], jobs: int) -> Iterator[Draft]:
         """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
         if folders:
-            self._answers = {name: hidden.answers(self._course.root, name) for name in self._released}
-            self._salts()
+            files = encoded_files(self._course.source(self._assignment))
+            for name, released in self._released.items():
+                self._jobs[name] = Job(hidden.answers(self._course.root, name), released.cells, files)
+                self._bench.prepare(self._jobs[name])
         waiting = iter(folders)
         with ThreadPoolExecutor(jobs) as pool:
             running: set[Future[Draft]] = set()
@@ -145,22 +139,6 @@ class Batch:
             return student in self._known and recorded(self._place(student)) == handed_in(folder, self._released).digest
         except (Unreadable, OSError):
             return False
-
-    def _salts(self) -> Salts:
-        """An engine that grades the course's own solutions right, and its salts. Raises Broken and CannotIsolate."""
-        with self._preparing:
-            while self._ready is None or self._ready.engine is not self._standby.engine():
-                engine = self._standby.engine()
-                try:
-                    engine.fork().kill()
-                    for name, answers in self._answers.items():
-                        if answers:
-                            try_solution(engine, answers, self._released[name].cells, self._files)
-                    self._ready = Salts(engine)
-                except (Broken, Ended, OSError) as error:
-                    if not self._standby.lost(engine):
-                        raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
-            return self._ready
 
     def _try(self, folder: Path) -> Draft:
         student = folder.parent.name
@@ -198,7 +176,7 @@ class Batch:
 
     def _run_notebook(self, draft: Draft, name: str, clean: Sanitized) -> None:
         released = self._released[name]
-        outcome = self._outcome(name, clean.notebook)
+        outcome = self._bench.run(self._jobs[name], clean.notebook)
         if outcome.ended == "died":
             draft.digest = ""  # the machine may be to blame: the next run tries again
         limited, _ = LimitOutput(config=self._course.config).preprocess(clean.notebook, {})
@@ -217,22 +195,6 @@ class Batch:
             reasons.append({"time": "ran too long", "memory": "took too much memory", "died": "its process ended",
                             "nonsense": "its process spoke out of turn"}[outcome.ended])  # fmt: skip
         draft.result.reasons += reasons
-
-    def _outcome(self, name: str, notebook: NotebookNode) -> Outcome:
-        """Run it; once more when its process ended by itself, and as often as the template ended under it."""
-        tries = 2
-        while True:
-            salts = self._salts()
-            try:
-                outcome = run(salts.engine, notebook, self._answers[name], self._files, salts)
-            except Ended:  # not the submission's own process, but the one that it is compared with: all anew
-                salts.engine.close()
-                outcome = Outcome(ended="died")
-            if outcome.ended == "died" and self._standby.lost(salts.engine):
-                continue
-            tries -= 1
-            if outcome.ended != "died" or not tries:
-                return outcome
 
     # ----------------------------------------------------------------------------------------------------- writing
 

@@ -15,7 +15,7 @@ from ..language import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:
-    """An output in nbformat's form. The whole notebook is validated once, when it is written."""
+    """An output in nbformat's form."""
     made: NotebookNode = from_dict({"output_type": kind, **fields})
     return made
 

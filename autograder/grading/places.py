@@ -63,7 +63,7 @@ def fill(
     if timestamp:
         (folder / "timestamp.txt").write_text(timestamp + "\n", encoding="utf-8")
     for name, notebook in notebooks.items():
-        text = nbformat.writes(notebook, version=4) + "\n"
+        text = nbformat.v4.writes(notebook) + "\n"  # `nbformat.writes` validates as well, and only logs what it finds
         # What was printed may hold half a character, which no file can.
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8", errors="replace")
     (folder / RECORD).write_text(json.dumps({"submitted": submitted}), encoding="utf-8")

@@ -30,6 +30,10 @@ class Standby:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the engine, if there is one."""
         if self._engine:
             self._engine.close()
 

@@ -12,13 +12,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
 from . import hidden
+from .bench import Bench, Job
 from .files import encoded_files
 from .gradebook import Book, ReleasedNotebook
 from .isolated.engine import Engine
 from .isolated.isolation import Limits
 from .sanitize import sanitize
-from .solved import try_solution
-from .submission import Salts, run
+from .standby import NoTemplate, Standby
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
@@ -51,14 +51,12 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
-        root = Path.cwd()  # nbgrader works in the course's root
-        files = encoded_files(root / "source" / ours["assignment"])
-        for _ in range(2):
-            bench = _bench(self.limits(), self.isolation == "full")
-            answers = bench.answers(root, ours["notebook"], ours, files)
-            outcome = run(bench.engine, nb, answers, files, bench.salts)
-            if outcome.ended != "died" or bench.engine.alive:
-                break  # else the template has ended under it, which is nobody's fault: with another one
+        key = (self.limits(), self.isolation == "full")
+        try:
+            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb)  # nbgrader works in the course's root
+        except NoTemplate:
+            del _benches[key]  # a server lives on: its next click begins anew
+            raise
         for flag in outcome.flags:
             self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
         if outcome.ended:
@@ -66,36 +64,27 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-class _Bench:
-    """An engine, and the answers of the lessons that were tried on it."""
-
-    def __init__(self, limits: Limits, isolated: bool) -> None:
-        self.engine = Engine(limits, isolated=isolated)
-        self.salts = Salts(self.engine)
-        self._answers: dict[tuple[Path, str], hidden.Answers | None] = {}
-
-    def answers(self, root: Path, notebook: str, ours: Any, files: dict[str, str]) -> hidden.Answers | None:
-        if (root, notebook) not in self._answers:
-            answers = hidden.answers(root, notebook)
-            if answers:
-                try_solution(self.engine, answers, _released(ours).cells, files)
-                self.salts = Salts(self.engine)  # the template has learned imports: another one's fingerprints
-            self._answers[root, notebook] = answers
-        return self._answers[root, notebook]
+_benches: dict[tuple[Limits, bool], Bench] = {}
+_jobs: dict[tuple[object, ...], Job] = {}
 
 
-_benches: dict[tuple[Limits, bool], _Bench] = {}
-
-
-def _bench(limits: Limits, isolated: bool) -> _Bench:
+def _bench(limits: Limits, isolated: bool) -> Bench:
     """One template serves all submissions of a run; formgrader's server keeps it between two clicks."""
     key = (limits, isolated)
-    if key in _benches and not _benches[key].engine.alive:
-        _benches.pop(key).engine.close()
     if key not in _benches:
-        _benches[key] = _Bench(limits, isolated)
-        atexit.register(_benches[key].engine.close)
+        standby = Standby(lambda: Engine(limits, isolated=isolated))
+        atexit.register(standby.close)
+        _benches[key] = Bench(standby)
     return _benches[key]
+
+
+def _job(root: Path, ours: Any) -> Job:
+    """A notebook of an assignment, prepared once for all submissions, and anew when its files have changed."""
+    source, name = root / "source" / ours["assignment"], ours["notebook"]
+    key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
+    if key not in _jobs:
+        _jobs[key] = Job(hidden.answers(root, name), _released(ours).cells, encoded_files(source))
+    return _jobs[key]
 
 
 def _released(ours: Any) -> ReleasedNotebook:

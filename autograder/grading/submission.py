@@ -178,16 +178,18 @@ class _Run:
     def _unless_tampered(self, child: Child, exercise: Exercise, verdict: Verdict) -> Verdict:
         """The verdict, if all that it rests on in the child is as it was; else one that waits for a person."""
         what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
+        if self._outcome.ended:  # before it could show that nothing was changed
+            return unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended}", {}))
         return verdict if what is None else unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
 
     def _tampered(self, child: Child, when: str, index: int) -> str | None:
         """What in the child is not as it was, also to be read in the flags; None if all is."""
         salt, untouched = self._salts.of(self._answers.lesson.name if self._answers else "", self._files, index)
         said = self._guarded(lambda: child.ask("guard", salt=salt))
-        if said is None and not index:
-            return None  # it has ended, and nothing rests on it any more
-        changed = (said or {}).get("changed")
-        if said and said.get("fingerprint") == untouched and changed == []:
+        if said is None:
+            return None  # it has ended
+        changed = said.get("changed")
+        if said.get("fingerprint") == untouched and changed == []:
             return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
         what = ", ".join(named[:5]) or "?"

@@ -80,13 +80,11 @@ class Channel:
         Raises Closed, TimedOut and Malformed.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline, look))
+        head = self._exactly(_LENGTH.size + _PROOF, deadline, look, begun=False)
+        (length,), proof = _LENGTH.unpack_from(head), head[_LENGTH.size :]
         if length > self._largest:
             raise Malformed(f"a message of {length} bytes")
-        try:
-            proof, data = self._exactly(_PROOF, deadline, look), self._exactly(length, deadline, look)
-        except (Closed, TimedOut) as error:
-            raise Malformed("cut off") from error
+        data = self._exactly(length, deadline, look, begun=True)
         if proof != self._proof(self._received, data):
             raise Malformed("another sender")
         self._received += 1
@@ -100,13 +98,14 @@ class Channel:
             raise Malformed("no JSON object")
         return message
 
-    def _exactly(self, count: int, deadline: float | None, look: Callable[[], None]) -> bytes:
+    def _exactly(self, count: int, deadline: float | None, look: Callable[[], None], begun: bool) -> bytes:
+        """The next bytes. Where a part of the message has come, its end before the rest is Malformed."""
         parts: list[bytes] = []
         looked = time.monotonic()
         while count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise TimedOut
+                raise Malformed("cut off") if begun or parts else TimedOut
             if now >= looked + _LOOK_EVERY:  # also while something drips in
                 look()
                 looked = now
@@ -115,10 +114,10 @@ class Channel:
                 part = self._end.recv(min(count, 1 << 20))
             except TimeoutError:
                 continue
-            except OSError as error:
-                raise Closed from error
+            except OSError:
+                part = b""
             if not part:
-                raise Closed
+                raise Malformed("cut off") if begun or parts else Closed
             parts.append(part)
             count -= len(part)
         return b"".join(parts)

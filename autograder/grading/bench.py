@@ -1,0 +1,76 @@
+"""Where submissions are run, whichever door they came through: an engine on which the course's own solutions got all
+points, started again when its template ends, and a submission run again when that was not its own doing."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from nbformat.notebooknode import NotebookNode
+
+from ..authoring.source import Broken
+from .hidden import Answers
+from .isolated.engine import Ended, Engine
+from .sanitize import Released
+from .solved import try_solution
+from .standby import Standby
+from .submission import Outcome, Salts, run
+
+_INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A notebook of an assignment: what is expected, the cells as they were released, and the files beside it."""
+
+    answers: Answers | None
+    released: dict[str, Released]
+    files: dict[str, str]
+
+
+class Bench:
+    """Serves any number of threads."""
+
+    def __init__(self, standby: Standby) -> None:
+        self._standby = standby
+        self._tried: list[Job] = []
+        self._salts: Salts | None = None
+        self._preparing = threading.Lock()
+
+    def prepare(self, job: Job) -> Salts:
+        """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
+        with self._preparing:
+            while self._salts is None or self._salts.engine is not self._standby.engine() or job not in self._tried:
+                engine = self._standby.engine()
+                again = self._tried if self._salts is None or self._salts.engine is not engine else []
+                try:
+                    self._try(engine, [*again, *([] if job in self._tried else [job])])
+                    self._tried += [] if job in self._tried else [job]
+                    self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
+                except (Broken, Ended, OSError, RuntimeError) as error:
+                    if not self._standby.lost(engine):
+                        raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+            return self._salts
+
+    def _try(self, engine: Engine, jobs: list[Job]) -> None:
+        engine.fork().kill()
+        for job in jobs:
+            if job.answers:
+                try_solution(engine, job.answers, job.released, job.files)
+
+    def run(self, job: Job, notebook: NotebookNode) -> Outcome:
+        """Run a sanitized notebook; once more when its process ended by itself, and as often as the template ended
+        under it. Raises Broken and CannotIsolate."""
+        tries = 2
+        while True:
+            salts = self.prepare(job)
+            try:
+                outcome = run(salts.engine, notebook, job.answers, job.files, salts)
+            except Ended:  # not the submission's own process, but the one that it is compared with: all anew
+                salts.engine.close()
+                outcome = Outcome(ended="died")
+            if outcome.ended == "died" and self._standby.lost(salts.engine):
+                continue
+            tries -= 1
+            if outcome.ended != "died" or not tries:
+                return outcome
