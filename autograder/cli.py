@@ -151,27 +151,32 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
-    from .grading.command import grade_course, judge_again
+    from .grading.isolated.starting import Starting
 
-    if chosen.again:
-        return judge_again(
+    with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
+        from .grading.command import grade_course, judge_again
+
+        if chosen.again:
+            return judge_again(
+                chosen.directory,
+                chosen.assignment,
+                chosen.again,
+                starting,
+                jobs=chosen.jobs,
+                isolation=chosen.isolation,
+                apply=chosen.apply,
+                lower=chosen.lower,
+                as_json=chosen.json,
+            )
+        return grade_course(
             chosen.directory,
             chosen.assignment,
-            chosen.again,
+            starting,
             jobs=chosen.jobs,
             isolation=chosen.isolation,
-            apply=chosen.apply,
-            lower=chosen.lower,
+            force=chosen.force,
             as_json=chosen.json,
         )
-    return grade_course(
-        chosen.directory,
-        chosen.assignment,
-        jobs=chosen.jobs,
-        isolation=chosen.isolation,
-        force=chosen.force,
-        as_json=chosen.json,
-    )
 
 
 def _report(chosen: argparse.Namespace) -> int:

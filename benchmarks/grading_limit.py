@@ -11,6 +11,7 @@ import gc
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def main() -> None:
     known = exercises.load(lesson.name)
     torch.set_num_threads(1)
     shell = warm_shell()
+    # As in a child: nobody has learned anything on this machine.
+    os.environ.update(NBGRADER_EXECUTION="autograde", AUTOGRADER_HOME=tempfile.mkdtemp())
     paths = [Path(course, "submitted", each, lesson.file_name, f"{lesson.file_name}.ipynb") for each in students]
     gc.collect()
     gc.freeze()  # as the template does: no collection walks over all of torch

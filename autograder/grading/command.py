@@ -19,13 +19,21 @@ from .batch import Result, grade
 from .gradebook import BookClosed
 from .isolated.engine import Engine
 from .isolated.kernel import CannotIsolate
+from .isolated.starting import Starting
 from .places import said
 from .settings import CourseSettings, course_settings
 from .standby import Standby
 
 
 def grade_course(
-    root: Path, assignment: str | None, *, jobs: int | None, isolation: str | None, force: bool, as_json: bool
+    root: Path,
+    assignment: str | None,
+    starting: Starting,
+    *,
+    jobs: int | None,
+    isolation: str | None,
+    force: bool,
+    as_json: bool,
 ) -> int:
     """Grade one assignment, or all that were handed in. Returns the exit status: 1 when a submission failed.
 
@@ -39,7 +47,7 @@ def grade_course(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
-    with _standby(course, isolation) as standby:
+    with _standby(course, isolation, starting) as standby:
         for name in chosen:
             progress = Progress(name)
             results[name] = grade(
@@ -58,6 +66,7 @@ def judge_again(
     root: Path,
     assignment: str,
     exercise: str,
+    starting: Starting,
     *,
     jobs: int | None,
     isolation: str | None,
@@ -70,7 +79,7 @@ def judge_again(
     Raises Broken with the remedy when nothing can be judged.
     """
     course = course_settings(root)
-    with _standby(course, isolation) as standby:
+    with _standby(course, isolation, starting) as standby:
         changes = grade_again(
             course, assignment, exercise, standby, jobs=jobs or os.cpu_count() or 1, apply=apply, lower=lower
         )
@@ -85,13 +94,12 @@ def judge_again(
 
 
 @contextlib.contextmanager
-def _standby(course: CourseSettings, isolation: str | None) -> Iterator[Standby]:
+def _standby(course: CourseSettings, isolation: str | None, starting: Starting) -> Iterator[Standby]:
     """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
-    settings = course.isolation
+    limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
+    first = [starting] if starting.isolated == isolated else []
     try:
-        with Standby(
-            lambda: Engine(settings.limits(), isolated=(isolation or settings.isolation) == "full")
-        ) as standby:
+        with Standby(lambda: Engine(limits, isolated=isolated, starting=first.pop() if first else None)) as standby:
             yield standby
     except CannotIsolate as refused:
         raise Broken(

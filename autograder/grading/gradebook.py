@@ -15,15 +15,15 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     MissingEntry,
-    Notebook,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
 from nbgrader.utils import parse_utc
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .sanitize import Released
 from .scores import Score
 
@@ -56,9 +56,7 @@ class Book:
 
     def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
-        self._names: dict[
-            str, str
-        ] = {}  # of cells by their ids: an assignment's cells do not change while it is graded
+        self._layouts: dict[str, AssignmentLayout] = {}
         self._patience = PATIENCE
 
     def try_to_write(self) -> None:
@@ -157,21 +155,33 @@ class Book:
     def _write(
         self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
     ) -> float:
-        submission = self._submission(assignment, student)
-        if not self._names:
-            self._names = {cell.id: cell.name for cell in self._db.query(BaseCell)}
+        if assignment not in self._layouts:
+            self._layouts[assignment] = layout_of(self._db, assignment)
+        wanted, rows = self._layouts[assignment], Rows(self._db)
+        rows.ensure(Student, id=student)
+        submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
-            submission.timestamp = parse_utc(timestamp)
-        for submitted in submission.notebooks:
-            result = notebooks.get(submitted.notebook.name, NotebookScores(handed_in=False))
-            for grade in submitted.grades:
-                score = result.scores.get(self._names[grade.cell_id], Score(0.0, result.handed_in))
-                grade.auto_score = score.points
-                grade.needs_manual_grade = score.waits or (result.handed_in and grade.manual_score is not None)
-            for comment in submitted.comments:
-                comment.auto_comment = result.comments.get(self._names[comment.cell_id])
-        self._settle(submission, student)
-        return float(submission.score)
+            rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+        for each in wanted.notebooks:
+            result = notebooks.get(each.name, NotebookScores(handed_in=False))
+            submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
+            rows.put(Grade, submitted, self._grades(submitted, each, result))
+            comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
+            rows.put(Comment, submitted, comments)
+        if wanted.due:
+            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student)
+        return float(self._db.scalar(select(SubmittedAssignment.score).where(SubmittedAssignment.id == submission)))
+
+    def _grades(self, submitted: str, notebook: NotebookLayout, result: NotebookScores) -> dict[str, dict[str, Any]]:
+        manual = dict(
+            self._db.execute(select(Grade.cell_id, Grade.manual_score).where(Grade.notebook_id == submitted)).all()
+        )
+        grades = {}
+        for cell, name in notebook.graded.items():
+            score = result.scores.get(name, Score(0.0, result.handed_in))
+            again = result.handed_in and manual.get(cell) is not None
+            grades[cell] = {"auto_score": score.points, "needs_manual_grade": score.waits or again}
+        return grades
 
     def _settle(self, submission: SubmittedAssignment, student: str) -> None:
         """The late penalty that follows from the scores."""
@@ -183,37 +193,6 @@ class Book:
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
         self._db.flush()
         self._db.refresh(submission, ["score"])
-
-    def _submission(self, assignment: str, student: str) -> SubmittedAssignment:
-        """The submission, as `Gradebook.add_submission` makes one, but left uncommitted."""
-        if self._db.get(Student, student) is None:
-            self._db.add(Student(id=student))
-        wanted = self._db.query(Assignment).filter(Assignment.name == assignment).one()
-        found = (
-            self._db.query(SubmittedAssignment)
-            .filter(SubmittedAssignment.assignment_id == wanted.id, SubmittedAssignment.student_id == student)
-            .one_or_none()
-        )
-        if found is None:
-            found = SubmittedAssignment(assignment=wanted, student_id=student)
-            self._db.add(found)
-        there = {submitted.notebook_id for submitted in found.notebooks}
-        for notebook in wanted.notebooks:
-            if notebook.id not in there:
-                self._add_notebook(found, notebook)
-        self._db.flush()
-        return found
-
-    def _add_notebook(self, submission: SubmittedAssignment, notebook: Notebook) -> None:
-        submitted = SubmittedNotebook(notebook=notebook, assignment=submission)
-        for cell in notebook.grade_cells:
-            Grade(cell_id=cell.id, notebook=submitted)
-        for cell in notebook.solution_cells:
-            Comment(cell_id=cell.id, notebook=submitted)
-        for cell in notebook.task_cells:
-            Grade(cell_id=cell.id, notebook=submitted)
-            Comment(cell_id=cell.id, notebook=submitted)
-        self._db.add(submitted)
 
 
 def _passes(error: SQLAlchemyError) -> bool:

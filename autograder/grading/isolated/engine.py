@@ -13,9 +13,6 @@ import resource
 import secrets
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -25,9 +22,8 @@ from typing import Any
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .isolation import Limits
 from .kernel import CannotIsolate
+from .starting import LARGEST_REPLY, Starting
 
-TEMPLATE = "autograder.grading.isolated"  # the module that its process runs
-_ANSWER = 4096  # bytes of one from it
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
 _START = 60.0  # seconds that a fork and its namespaces may take on a busy machine
 _PAGE = resource.getpagesize()
@@ -42,42 +38,20 @@ class Ended(Exception):
 
 
 class Engine:
-    """A template and its children. One engine serves any number of threads; use it as a context manager."""
+    """A template and its children. One engine serves any number of threads; use it as a context manager.
 
-    def __init__(self, limits: Limits | None = None, *, isolated: bool = True) -> None:
+    Raises CannotIsolate, and RuntimeError when the template ends while it is `starting`.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, *, isolated: bool = True, starting: Starting | None = None
+    ) -> None:
         self.limits, self.isolated = limits or Limits(), isolated
         self._lock = threading.Lock()
         self._sibling: Child | None = None
         self._sibling_lock = threading.Lock()
-        self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
-        self._template, self._control = self._start()
-
-    def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
-        """A template that is ready. Raises CannotIsolate, and RuntimeError when it ends instead."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
-        environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-        if self._folder:
-            environment["TMPDIR"] = self._folder.name
-        else:
-            environment["CUDA_VISIBLE_DEVICES"] = ""  # no device can be seen inside, and with one, backward has threads
-        template = subprocess.Popen(
-            [sys.executable, "-P", "-m", TEMPLATE, str(theirs.fileno()), "full" if self.isolated else "none"],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            cwd="/",
-            env=environment,
-            start_new_session=True,
-        )
-        theirs.close()
-        said = ours.recv(_ANSWER)
-        if not said:
-            template.wait()
-            raise RuntimeError("the template process ended while it was starting; its message is above")
-        if refused := json.loads(said).get("refused"):
-            template.wait()
-            raise CannotIsolate(str(refused))
-        return template, ours
+        self._template = starting or Starting(isolated)
+        self._template.wait()
 
     def __enter__(self) -> Engine:
         return self
@@ -90,18 +64,11 @@ class Engine:
         if self._sibling is not None:
             self._sibling.kill()
             self._sibling = None
-        self._end_template()
-        if self._folder:
-            self._folder.cleanup()
-
-    def _end_template(self) -> None:
-        self._control.close()
-        self._template.kill()
-        self._template.wait()
+        self._template.end()
 
     @property
     def alive(self) -> bool:
-        return self._template.poll() is None
+        return self._template.alive
 
     def fork(self) -> Child:
         """A new child, which has run nothing yet. Raises CannotIsolate, or Ended when there is no template any more."""
@@ -109,8 +76,8 @@ class Engine:
         with self._lock, theirs:
             try:
                 asked = json.dumps({"do": "fork", "limits": asdict(self.limits)})
-                socket.send_fds(self._control, [asked.encode()], [theirs.fileno()])
-                _, (handle, *_), _, _ = socket.recv_fds(self._control, _ANSWER, 1)
+                socket.send_fds(self._template.control, [asked.encode()], [theirs.fileno()])
+                _, (handle, *_), _, _ = socket.recv_fds(self._template.control, LARGEST_REPLY, 1)
             except (OSError, ValueError) as error:
                 ours.close()
                 raise Ended("died") from error
@@ -136,10 +103,11 @@ class Engine:
             if self._sibling is not None:
                 self._sibling.kill()
             self._sibling = None
-            self._control.send(asked.encode())
-            if not json.loads(self._control.recv(_ANSWER) or b"{}").get("single"):
-                self._end_template()  # it cannot be forked any more: another one, which has not rehearsed
-                self._template, self._control = self._start()
+            self._template.control.send(asked.encode())
+            if not json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"):
+                self._template.end()  # it cannot be forked any more: another one, which has not rehearsed
+                self._template = Starting(self.isolated)
+                self._template.wait()
 
     def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
         """What an untouched child that has begun a lesson answers to `do_guard`."""

@@ -7,6 +7,7 @@ Looked at name by name is only what a comparison of memory (`tables`) does not f
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what `signal` makes enums of, 64 times for each look
 import asyncio
 import builtins
 import gc
@@ -179,6 +180,9 @@ class Guard:
         watch(self._functions, self.reached)
 
 
+_SIGNALS = tuple(map(int, signal.valid_signals()))
+
+
 def _threads() -> int:
     """How many threads run, without the event loop that IPython starts for `%%bash` and keeps."""
     loop = asyncio.BaseEventLoop.run_forever.__code__
@@ -188,4 +192,4 @@ def _threads() -> int:
 
 def _handlers() -> list[Any]:
     """The functions that signals call: with the frame that they interrupt."""
-    return [found for number in signal.valid_signals() if callable(found := signal.getsignal(number))]
+    return [found for number in _SIGNALS if callable(found := _signal.getsignal(number))]

@@ -39,8 +39,12 @@ class Table:
 
     def _find(self, items: dict[Any, Any]) -> bool:
         count, keys, values = _DICT.unpack(_memory(id(items), _DICT.size))
-        if count != len(items) or values or not keys:
+        if count != len(items) or not keys:
             return False
+        if values:  # of an object whose class keeps the keys
+            self.entries = _memory(values, count * 8)
+            self.head = (_memory(id(items) + 16, 8), _memory(id(items) + 32, 16))
+            return list(struct.unpack(f"={count}Q", self.entries)) == [id(value) for value in items.values()]
         log_size, kind, used = _KEYS.unpack(_memory(keys, _KEYS.size))
         width = _ENTRY.get(kind)
         if width is None or not count <= used <= 2 << 20 or log_size > 24:

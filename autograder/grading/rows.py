@@ -1,0 +1,74 @@
+"""Rows of nbgrader's tables, through its models: many in one statement. One by one they take more time than judging."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbgrader.api import Assignment, Notebook, new_uuid
+from sqlalchemy import insert, select, update
+
+
+@dataclass(frozen=True)
+class NotebookLayout:
+    """A notebook: the names of its cells by their ids in the database, of those that have a grade and a comment."""
+
+    id: str
+    name: str
+    graded: dict[str, str]
+    commented: dict[str, str]
+
+
+@dataclass(frozen=True)
+class AssignmentLayout:
+    """What an assignment consists of, and whether it is due at some time."""
+
+    id: str
+    due: bool
+    notebooks: list[NotebookLayout]
+
+
+def layout_of(db: Any, assignment: str) -> AssignmentLayout:
+    """The layout of an assignment that the database `db` holds."""
+    found = db.query(Assignment).filter(Assignment.name == assignment).one()
+    return AssignmentLayout(found.id, found.duedate is not None, [_notebook(each) for each in found.notebooks])
+
+
+def _notebook(notebook: Notebook) -> NotebookLayout:
+    graded, commented, tasks = (
+        {cell.id: cell.name for cell in cells}
+        for cells in (notebook.grade_cells, notebook.solution_cells, notebook.task_cells)
+    )
+    return NotebookLayout(notebook.id, notebook.name, graded | tasks, commented | tasks)
+
+
+class Rows:
+    """Adds and changes rows in the transaction of a session."""
+
+    def __init__(self, db: Any) -> None:
+        self._db = db
+
+    def ensure(self, model: Any, **values: str) -> str:
+        """The id of the row with these values, which is added if there is none."""
+        found: str | None = self._db.scalar(select(model.id).filter_by(**values))
+        if found is None:
+            found = values.get("id") or str(new_uuid())
+            self._db.execute(insert(model), [{"id": found, **values}])
+        return found
+
+    def change(self, model: Any, id: str, **values: Any) -> None:
+        """Give a row other values."""
+        self._db.execute(update(model), [{"id": id, **values}])
+
+    def put(self, model: Any, submitted: str, rows: Mapping[str, dict[str, Any]]) -> None:
+        """Values by cell for one submitted notebook: rows that are there are changed, the others added."""
+        there = dict(self._db.execute(select(model.cell_id, model.id).where(model.notebook_id == submitted)).all())
+        old = [{"id": there[cell], **values} for cell, values in rows.items() if cell in there]
+        new = [
+            {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there
+        ]
+        if old:
+            self._db.execute(update(model), old)
+        if new:
+            self._db.execute(insert(model), new)
