@@ -93,6 +93,8 @@ class Card:
         finding = verdict.finding
         if finding and finding.inputs and finding.seed == PUBLIC_SEED:
             yield self._say("card.reproduce"), f'case = reproduce("{name}")'
+            if self.exercise.shows_graph and finding.aspect and finding.called:
+                yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
 
     def text(self) -> str:
         """The card for a terminal."""

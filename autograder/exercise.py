@@ -109,6 +109,7 @@ class Exercise:
     seconds: float = 10.0
     asks_for: str = "function"
     withdrawn: bool = False
+    shows_graph: bool = False
     mistakes: dict[str, Mistake] = field(default_factory=dict)
     _generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
 
@@ -178,6 +179,7 @@ def exercise(
     rtol: float = RTOL,
     seconds: float = 10.0,
     withdrawn: bool = False,
+    shows_graph: bool = False,
 ) -> Callable[[Probe], Exercise]:
     """Decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
 
@@ -186,6 +188,7 @@ def exercise(
     Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
     `rtol` is the comparison's relative tolerance, `seconds` the limit for one case. An exercise that turned out to be
     wrong after its release is `withdrawn`: it keeps its cell, and everybody has its points.
+    With `shows_graph` the card of a wrong answer tells how to draw the graph of what the answer returned.
     Raises ValueError when the parts do not fit together.
     """
     if kind not in KINDS:
@@ -223,6 +226,7 @@ def exercise(
             rtol=rtol,
             seconds=seconds,
             withdrawn=withdrawn,
+            shows_graph=shows_graph,
         )
 
     return decorate

@@ -392,6 +392,21 @@ def test_hints_come_one_after_the_other_and_solutions_after_passing(language):
     assert str(autograder.solution(NAME)).count("def accumulate_uneven") == 4
 
 
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_card_tells_how_to_draw_what_a_wrong_answer_returned(language):
+    notebook.start("02_graph_and_backward", language=language)
+    namespace = {"check": autograder.check, "reproduce": autograder.reproduce}
+    exec("def safe_sqrt(x):\n    return x.clamp(min=1e-12).sqrt().exp().log()", namespace)
+    exec("verdict = check('safe_sqrt')", namespace)
+    said = namespace["verdict"].text(language)
+    assert message("card.graph").read(language) in said
+    assert "draw(" in namespace["verdict"]._repr_html_()
+    make_case, code = re.findall(r"(case = reproduce.*|from autograder import draw; draw.*)", said)
+    exec(make_case, namespace)
+    exec(code.replace("; ", "; picture = "), namespace)
+    assert "SqrtBackward0" in repr(namespace["picture"])
+
+
 def test_reproduce_rebuilds_the_failing_case(language, exercises):
     check(exercises[NAME].mistakes["divides_by_count"].program)
     case = autograder.reproduce(NAME)

@@ -1345,6 +1345,7 @@ def writing_is_refused() -> dict[str, object]:
     core=True,
     difficulty=2,
     minutes=10,
+    shows_graph=True,
     aspects=[
         aspect(
             "y",
@@ -2392,6 +2393,7 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     kind="write the counter-example",
     difficulty=2,
     minutes=8,
+    shows_graph=True,
     aspects=[
         aspect(
             "shared",

@@ -969,6 +969,7 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
     core=True,
     difficulty=2,
     minutes=10,
+    shows_graph=True,
     aspects=[
         aspect(
             "untouched",
@@ -1471,6 +1472,7 @@ def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor
     core=True,
     difficulty=2,
     minutes=10,
+    shows_graph=True,
     rtol=2e-5,
     aspects=[
         aspect(
@@ -2201,6 +2203,7 @@ def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
     kind="write the counter-example",
     difficulty=3,
     minutes=10,
+    shows_graph=True,
     aspects=[
         aspect(
             "result",

@@ -483,6 +483,7 @@ def forward_is_scaled() -> dict[str, object]:
     core=True,
     difficulty=2,
     minutes=12,
+    shows_graph=True,
     rtol=1e-9,
     aspects=[
         aspect(
