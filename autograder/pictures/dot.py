@@ -9,8 +9,9 @@ import graphviz  # type: ignore[import-untyped]
 
 from .cells import caption, columns, escaped, landing, row, table
 from .model import Edge, Node, Tensor
+from .saying import shape
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
-from .telling import Telling, shape
+from .telling import Telling
 
 
 @dataclass(frozen=True)

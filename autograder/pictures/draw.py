@@ -15,6 +15,7 @@ from .folding import fold
 from .model import Graph
 from .reading import read_graph, refusal
 from .render import CannotLayOut, png, svg
+from .saying import error_said
 from .telling import Telling
 from .text import text
 
@@ -76,7 +77,7 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     try:
         graph = read_graph([] if refusals else tensors, namespace)
     except Exception as error:  # a picture must not cost a learner his cell
-        graph, refusals = Graph((), (), (), ()), [f"{type(error).__name__}: {error}"]
+        graph, refusals = Graph((), (), (), ()), [error_said(error)]
     refused = [Note("note.refused", {"error": error.split(". ")[0]}) for error in dict.fromkeys(refusals)]
     return Picture(replace(graph, notes=(*refused, *_notes(graph))), language)
 

@@ -40,8 +40,8 @@ def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
         return ()
 
 
-def dtype_of(tensor: torch.Tensor) -> str:
-    """Such as float32."""
+def dtype_of(tensor: Any) -> str:
+    """The dtype of a tensor, or of what a node says of one: such as float32."""
     return str(tensor.dtype).removeprefix("torch.")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..measure import graph_nodes
-from .looking import is_number, safely, unnoticed, variable_of
+from .looking import dtype_of, is_number, safely, unnoticed, variable_of
 from .model import Edge, Graph, Node, Output, Saved
 from .naming import named_tensors
 from .registry import Registry
@@ -62,7 +62,7 @@ def _lanes(outputs: Sequence[torch.Tensor]) -> dict[Any, int]:
 
 def _node(node: Any, index: int, lane: int, registry: Registry) -> Node:
     made = tuple(
-        Output(tuple(int(size) for size in one.shape), str(one.dtype).removeprefix("torch."), str(one.device))
+        Output(tuple(int(size) for size in one.shape), dtype_of(one), str(one.device))
         for one in safely(lambda: node._input_metadata) or ()
     )
     variable = variable_of(node)

@@ -17,6 +17,7 @@ from .hooks import edge_of, hooks_beside, hooks_on_tensors
 from .looking import brief, name_of, safely, shape_of, unnoticed, variable_of
 from .model import Graph
 from .putting_back import every_grad_put_back, live_tensors, may_get_grad
+from .saying import error_said
 
 
 def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
@@ -34,7 +35,7 @@ def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
         try:
             torch.autograd.backward(loss, retain_graph=True)
         except Exception as error:
-            return Run(tuple(recorder.frames), f"{type(error).__name__}: {error}", recorder.running)
+            return Run(tuple(recorder.frames), error_said(error), recorder.running)
     return Run(tuple(recorder.frames))
 
 

@@ -14,6 +14,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from .saying import error_said
+
 _SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
 _PROGRAM = Path(__file__).with_name("layout.py")
 
@@ -41,7 +43,7 @@ def _draw(source: str, format: str, args: str = "") -> bytes:
         request = json.dumps({"source": source, "format": format, "args": args})
         return _helper(os.getpid()).draw(request.encode())
     except (OSError, ValueError) as error:
-        raise CannotLayOut(f"{type(error).__name__}: {error}") from error
+        raise CannotLayOut(error_said(error)) from error
 
 
 @functools.cache

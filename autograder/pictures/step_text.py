@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from .frames import Frame, Gradient, Landed, Run
 from .model import Graph
-from .telling import Telling, shape
+from .saying import shape
+from .telling import Telling
 
 
 def titles(graph: Graph) -> dict[int, str]:
@@ -50,10 +51,9 @@ class StepTelling:
         """Where and why the pass ended with an error, if it did."""
         if self.run.error is None:
             return []
-        error = " ".join(self.run.error.split())
         if self.run.stopped_at is None:
-            return [self.tell.say("steps.stopped.start", error=error)]
-        return [self.tell.say("steps.stopped", node=self._node(self.run.stopped_at), error=error)]
+            return [self.tell.say("steps.stopped.start", error=self.run.error)]
+        return [self.tell.say("steps.stopped", node=self._node(self.run.stopped_at), error=self.run.error)]
 
     def notes(self) -> list[str]:
         say, run = self.tell.say, self.run

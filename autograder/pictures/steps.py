@@ -16,6 +16,7 @@ from .looking import dtype_of, safely, shape_of
 from .model import Graph
 from .recording import run_backward
 from .render import CannotLayOut, svg
+from .saying import error_said
 from .step_picture import step_dot
 from .step_text import StepTelling
 from .stepper import page
@@ -88,7 +89,7 @@ def steps(*loss: Any) -> Steps:
             storages = saved_storages(tensors[0], graph)
             run = run_backward(tensors[0], graph, storages)
         except Exception as error:  # stepping must not cost a learner his cell
-            run = Run((), f"{type(error).__name__}: {error}")
+            run = Run((), error_said(error))
     return Steps(graph, run, storages, drawn.language)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .model import Graph, Node, Saved, Tensor
+from .saying import number, shape
 from .words import word
 
 _NAME = 60  # letters; a longer name makes a box wider than the page
@@ -39,12 +40,11 @@ class Telling:
 
     def say(self, id: str, **parameters: object) -> str:
         """The sentence `id`, numbers in it written as its language does."""
-        said = {name: self.number(value) if type(value) is int else value for name, value in parameters.items()}
-        return word(id, self.language, **said)
+        return word(id, self.language, **parameters)
 
     def number(self, value: int) -> str:
-        """1,234 in English; 1 234 in Russian, which writes decimals with a comma."""
-        return f"{value:,}" if self.language == "en" else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
+        """A whole number as the language writes it."""
+        return number(value, self.language)
 
     # -- tensors ------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,3 @@ class Telling:
         total = self.graph.saved_bytes
         said = self.say("total" if total else "total.nothing", bytes=total)
         return [said] + ([self.say("total.packed")] if any(row.state == "packed" for row in rows) else [])
-
-
-def shape(sizes: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"

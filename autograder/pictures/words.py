@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..language import Text
+from .saying import sentence
 from .step_words import STEP_WORDS
 
 WORDS: dict[str, Text] = {
@@ -145,4 +146,4 @@ WORDS: dict[str, Text] = {
 
 def word(id: str, language: str, **parameters: object) -> str:
     """The word or sentence `id` in `language`. Raises KeyError for an id that does not exist."""
-    return WORDS[id].format(**parameters).read(language)
+    return sentence(WORDS, id, language, parameters)

@@ -61,12 +61,20 @@ assert y.grad_fn.name() == "PowBackward0" and x.grad_fn is None
 # %% [markdown] tags=["en"]
 # `requires_grad=True` asks torch to record what is computed from `x`. So `y` knows how it was made: `grad_fn=<PowBackward0>` names the rule for the derivative of a power. `y.backward()` follows the record back to `x` and adds $dy/dx$ to what is in `x.grad`; it was empty.
 #
+# `draw` shows this record. Two things to find in the picture: the rule, a box with its name, and `x` below it, with 6 in `.grad`. The rest is for later lessons.
+# %% [markdown] tags=["ru"] of="9c5b8e09"
+# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; до этого там было пусто.
+#
+# `draw` показывает эту запись. Найдите на рисунке две вещи: правило — блок с его именем — и `x` под ним, с числом 6 в `.grad`. Остальное объяснят следующие уроки.
+# %% tags=["picture"]
+from autograder import draw
+
+draw(y)
+# %% [markdown] tags=["en"]
 # Why does anybody want this number? A model has weights, and the loss says how bad its answers are. The derivative of the loss with respect to a *weight* says how the loss changes when that weight moves a little, so it says which way to move it. Training needs one such number for every weight, and not the derivative with respect to the input. All of them together are the *gradient*.
 #
 # A gradient of zero is no proof that you have arrived. With two weights, $w_0^2 - w_1^2$ has the gradient $(0, 0)$ at $w_0 = w_1 = 0$, yet from there it falls as $w_1$ moves: it is a saddle, not a minimum.
-# %% [markdown] tags=["ru"] of="4633470a"
-# `requires_grad=True` просит torch записывать всё, что вычисляется из `x`. Поэтому `y` знает, как он получен: `grad_fn=<PowBackward0>` называет правило, по которому берётся производная степени. `y.backward()` проходит по этой записи назад до `x` и прибавляет производную $dy/dx$ к тому, что лежит в `x.grad`; до этого там было пусто.
-#
+# %% [markdown] tags=["ru"] of="0cc24315"
 # Зачем нужно это число? У модели есть веса, а функция потерь показывает, насколько плохо модель отвечает. Производная по *весу* показывает, как изменится значение функции потерь, если немного сдвинуть этот вес, а значит, и в какую сторону его двигать. Для обучения нужна не производная по входу, а такое число для каждого веса. Все эти числа вместе — *градиент*.
 #
 # Нулевой градиент ещё не значит, что минимум найден. Пусть весов два: у функции $w_0^2 - w_1^2$ при $w_0 = w_1 = 0$ градиент равен $(0, 0)$, но при сдвиге $w_1$ функция убывает. Это седло, а не минимум.
@@ -288,6 +296,21 @@ ones = torch.ones(3, 3, requires_grad=True)
 (8 * (4 * ones + 2) ** 2).mean().backward()
 assert torch.allclose(ones.grad, torch.tensor(16 * 6 * 4 / 9)) and round(16 * 6 * 4 / 9, 2) == 42.67
 assert torch.ones(2, 2).shape[0] == 2 and torch.ones(2, 2).numel() == 4
+pair = torch.ones(2, requires_grad=True)
+(3 * (pair + 2) ** 2).mean().backward()
+assert pair.grad.tolist() == [9, 9] and 0.5 * 3 * 2 * 3 * 1 == 9
+# %% [markdown] tags=["en"]
+# You can watch this multiplication. `steps` goes through the backward pass one rule at a time: press ▶ in the output of the cell. Here are the same lines with two numbers in `x` instead of four, so the mean divides by 2. The factors are $1/2$ from the mean, 3, then $2y = 6$ from the square, and 1 from the sum: 9 in all.
+# %% [markdown] tags=["ru"] of="28e1a9ec"
+# Это умножение можно увидеть. `steps` идёт по обратному проходу, правило за правилом: нажимайте ▶ в выводе ячейки. Ниже те же строки, но в `x` не четыре числа, а два, поэтому при усреднении делят на 2. Множители: $1/2$ от среднего, 3, затем $2y = 6$ от квадрата и 1 от суммы; всего 9.
+# %% tags=["picture"]
+from autograder import steps
+
+x = torch.ones(2, requires_grad=True)
+y = x + 2
+z = 3 * y**2
+out = z.mean()
+steps(out)
 # %% [markdown] tags=["en"]
 # ## A network of one layer
 #

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=21
 # # Leaf tensors
 #
 # Somebody wants small weights and writes `w = torch.randn(3, requires_grad=True) * 0.01`. `w.requires_grad` is True, the loss is computed, `backward()` runs without complaint. And `w.grad` is None.
@@ -360,49 +360,27 @@ with warnings.catch_warnings(record=True) as warned:
     assert (w * 2).grad is None
 assert str(warned[0].message).startswith("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed")
 # %% [markdown] tags=["en"]
-# Now call `who_gets_grad()`. The figure below it: leaves are green (weights) and grey (constants), results white, yellow the one with `retain_grad()`; under each name its `.grad`.
-# %% [markdown] tags=["ru"] of="baeac875"
-# А теперь вызовите `who_gets_grad()`. На рисунке под выводом зелёные листья — веса, серые — константы. Результаты белые, а тот, для которого вызван `retain_grad()`, жёлтый. Под именем каждого тензора — его `.grad`.
+# Now call `who_gets_grad()`. The picture below it shows the same lines after `backward()`. Cylinders are leaves that require grad, rounded boxes are results, and `.grad` is the last line of each: a number, a dash, or *not kept*. The square boxes are the nodes, `grad_fn`; arrows show the way of the gradients. A dashed arrow ends where none has to go: at `k`, and at plain numbers. Which leaf did get its gradient and cannot be asked for it?
+# %% [markdown] tags=["ru"] of="fb1975b1"
+# А теперь вызовите `who_gets_grad()`. На рисунке под выводом — те же строки кода после `backward()`. Цилиндры — листья, которые требуют градиента, блоки с закруглёнными углами — результаты; последняя строка в каждом — `.grad`: число, прочерк или слова «не хранится». Прямоугольники — узлы, `grad_fn`; стрелки показывают путь градиентов. Штриховая стрелка обрывается там, куда градиенту идти незачем: у `k` и у обычных чисел. Какой лист свой градиент получил, а спросить его об этом нельзя?
 # %%
 who_gets_grad()
 # %% tags=["picture"]
-import contextlib
-import io
+from autograder import draw
 
-import matplotlib.pyplot as plt
+x = torch.tensor(2.0, requires_grad=True)
+k = torch.tensor(5.0)
+v = torch.tensor([1.0, 7.0], requires_grad=True)
+lost = torch.tensor(3.0, requires_grad=True) * 0.01
+part = v[0]
 
-with contextlib.redirect_stdout(io.StringIO()):
-    kept = who_gets_grad()
-places = {
-    f"x\n{kept['x.grad']}": (0, 2, "leaf, a weight"),
-    f"k\n{kept['k.grad']}": (0, 1, "leaf, a constant"),
-    f"v\n{kept['v.grad']}": (0, 0, "leaf, a weight"),
-    "(no name)\n0.01": (0, -1, "leaf, a weight"),
-    f"early\n{kept['early.grad']}": (1.2, 2, "result, kept"),
-    f"late\n{kept['late.grad']}": (2.4, 2, "result"),
-    f"part\n{kept['part.grad']}": (1.2, 0, "result"),
-    f"lost\n{kept['lost.grad']}": (1.2, -1, "result"),
-    f"loss\n{kept['loss.grad']}": (3.6, 1, "result"),
-}
-arrows = [(0, 4), (4, 5), (1, 5), (2, 6), (3, 7), (5, 8), (6, 8), (7, 8)]
-colours = {"leaf, a weight": "#9fd8a5", "leaf, a constant": "#e4e4e4", "result": "#ffffff", "result, kept": "#ffe08a"}
-figure, axes = plt.subplots(figsize=(8, 3.6))
-spots = list(places.values())
-for start_at, end_at in arrows:
-    axes.annotate(
-        "", spots[end_at][:2], spots[start_at][:2], arrowprops={"arrowstyle": "->", "shrinkA": 26, "shrinkB": 26}
-    )
-for label, (across, up, kind) in places.items():
-    axes.text(
-        across, up, label, ha="center", va="center", bbox={"boxstyle": "round,pad=0.4", "facecolor": colours[kind]}
-    )
-for kind, colour in colours.items():
-    axes.scatter([], [], marker="s", s=90, color=colour, edgecolor="black", label=kind)
-axes.set(xlim=(-0.5, 4.3), ylim=(-1.5, 2.5))
-axes.axis("off")
-axes.legend(loc="lower right", frameon=False)
-axes.set_title("below each name: .grad after loss.backward()", fontsize=10)
-plt.show()
+early = x * 3
+early.retain_grad()
+late = early + k
+loss = late**2 + 4 * part + lost
+loss.backward()
+late.retain_grad()
+draw(loss)
 
 
 # %% [markdown] tags=["en"]
@@ -590,6 +568,17 @@ h = x**2
 h.retain_grad()
 torch.autograd.grad(loss_of(h), x)
 assert h.grad == 3 and x.grad is None  # of a result that keeps its own
+# %% [markdown] tags=["en"]
+# Where is this gradient while a pass runs? `steps` makes a real backward pass, one node at a time, and then puts every `.grad` back. Use the arrow keys: before the gradient of `x` there is that of `h`. It is used once and goes no further.
+# %% [markdown] tags=["ru"] of="93e3cf05"
+# Где этот градиент во время прохода? `steps` выполняет настоящий обратный проход, узел за узлом, а потом возвращает каждый `.grad` в прежнее состояние. Листайте клавишами со стрелками: раньше градиента `x` появляется градиент `h`. Он нужен один раз, и дальше его не хранят.
+# %% tags=["picture"]
+from autograder import steps
+
+x = torch.tensor(2.0, requires_grad=True)
+h = x**2
+loss = loss_of(h)
+steps(loss)
 
 
 # %% [markdown] tags=["en"]
@@ -873,6 +862,17 @@ assert t._version == after._version == 2
 t.data += 1
 t.detach().numpy()[0] = 5
 assert t._version == 2 and t.tolist() == [5, 3]
+# %% [markdown] tags=["en"]
+# Two losses of this kind, `h` edited by `under_no_grad` and `q` by `in_data`. Both hold 100 now. In the picture, compare what the two `PowBackward0` have saved.
+# %% [markdown] tags=["ru"] of="d3d90d15"
+# Вот две такие функции потерь; `h` изменила `under_no_grad`, а `q` — `in_data`. В обоих тензорах теперь лежит 100. Сравните на рисунке, что сохранили два узла `PowBackward0`.
+# %% tags=["picture"]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+h, q = x * 1, x * 1
+noticed, silent = (h**2).sum(), (q**2).sum()
+under_no_grad(h)
+in_data(q)
+draw(noticed, silent)
 
 
 # %% [markdown] tags=["en"]

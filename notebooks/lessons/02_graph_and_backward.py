@@ -99,9 +99,9 @@ for without in (torch.rand(2), torch.rand(2) + 1, a.detach() * 2, a > 0.5, a.arg
 with torch.no_grad():
     assert (a * 2).grad_fn is None
 # %% [markdown] tags=["en"]
-# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text.
-# %% [markdown] tags=["ru"] of="c36b1c51"
-# То же на рисунке. `draw` показывает граф любого вашего тензора: с именами ваших переменных, с тем, что каждый узел хранит для обратного прохода, и с тем, куда придёт градиент. Она только читает, поэтому вызывайте её когда угодно; `print` выведет то же самое текстом.
+# The same as a picture. `draw` shows the graph behind any tensor of yours, with the names of your variables, what each node keeps for backward and where a gradient will land. It only reads: call it whenever you like, and `print` it to get the facts as text. What else it can show is in the [gallery](gallery.ipynb), a notebook beside this one.
+# %% [markdown] tags=["ru"] of="6ee748be"
+# То же на рисунке. `draw` показывает граф любого вашего тензора: с именами ваших переменных, с тем, что каждый узел хранит для обратного прохода, и с тем, куда придёт градиент. Она только читает, поэтому вызывайте её когда угодно; `print` выведет то же самое текстом. Всё остальное, что можно увидеть на таких рисунках, собрано в [галерее](gallery.ipynb) — это тетрадь рядом с этой.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -296,13 +296,30 @@ assert [g.item() for g in (to_square, to_times_5)] == [1, 1]
 assert [g.item() for g in from_square] == [6, 6] and from_times_5[0].item() == 5 and from_times_5[1] is None
 assert to_h.item() == 17 and call(times_2, to_h)[0].item() == 34
 assert torch.autograd.grad(h * h + 5 * h, x, retain_graph=True)[0].item() == 34
+ran = []
+for node in nodes_behind(y):
+    node.register_hook(
+        lambda given, received, node=node: ran.append((node, [g.item() for g in received if g is not None]))
+    )
+torch.autograd.grad(y, x, retain_graph=True)
+assert ran == [(add, [1]), (times_5, [1]), (square, [1]), (times_2, [17])]
 one, wide = torch.tensor(2.0, requires_grad=True), torch.ones(3)
 assert call((one * wide).grad_fn, torch.ones(3))[0].shape == (3,)  # the node alone does not sum, the engine does
 assert torch.autograd.grad((one * wide).sum(), one)[0].shape == ()
 
 
 # %% [markdown] tags=["en"]
-# Three edges lead to the node of `h`, and they bring 6, 6 and 5. The node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
+# Three edges lead to the node of `h`, and they bring 6, 6 and 5. Does the engine call that node three times? `steps` makes a real backward pass through your `y`, one node at a time, and leaves everything as it was. Go on with the arrow keys, and watch what is written as the gradient of `h`.
+# %% [markdown] tags=["ru"] of="301b278a"
+# К узлу `h` ведут три ребра, по ним приходят 6, 6 и 5. Вызовет ли движок этот узел трижды? `steps` выполняет настоящий обратный проход по вашему `y`, узел за узлом, и оставляет всё как было. Листайте клавишами со стрелками и следите, какой градиент записан у `h`.
+# %% tags=["picture"]
+from autograder import steps
+
+steps(y)
+
+
+# %% [markdown] tags=["en"]
+# After the second step `h` has 5, after the third 17. Its node is called once, with 17, and only when all three have arrived. So two rules make a backward pass: gradients that meet are *added*, and a node waits for the gradients of *all* edges that lead to it (topological order).
 #
 # ### Exercise `run_backward`: the backward pass by hand
 # *find the bug · ●●● · 25 minutes · 5 points*
@@ -310,8 +327,8 @@ assert torch.autograd.grad((one * wide).sum(), one)[0].shape == ()
 # The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own.
 #
 # Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to a `.grad` of the leaf's own and gives `()`. You may also set `.grad` yourself, without that call.
-# %% [markdown] tags=["ru"] of="c7c4b58a"
-# К узлу `h` ведут три ребра, по ним приходят 6, 6 и 5. Узел вызывается один раз, с числом 17, и только когда пришли все три градиента. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт градиентов со *всех* ведущих к нему рёбер (топологический порядок).
+# %% [markdown] tags=["ru"] of="1251f694"
+# После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с числом 17, и только когда пришли все три градиента. Обратный проход держится на двух правилах: встретившиеся градиенты *складываются*, а узел ждёт градиентов со *всех* ведущих к нему рёбер (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
 # *найти ошибку · ●●● · 25 минут · 5 баллов*
@@ -582,6 +599,13 @@ try:
 except RuntimeError as error:
     assert str(error).startswith("Trying to backward through the graph a second time")
     assert "Saved intermediate values of the graph are freed" in str(error)
+assert x.grad.item() == 6
+# %% [markdown] tags=["en"]
+# The picture of this `y`: the node is there, and so are both edges to `x`. What the node had saved is *freed*. And `x` holds the 6 of the first pass.
+# %% [markdown] tags=["ru"] of="c84ac505"
+# Вот рисунок для этого `y`. Узел на месте, оба ребра к `x` тоже. То, что узел сохранил, *освобождено*. А в `x` лежит 6 — градиент первого прохода.
+# %% tags=["picture"]
+draw(y)
 
 
 # %% [markdown] tags=["en"]
@@ -841,6 +865,15 @@ print("gradient:", x.grad.tolist())
 # %% tags=["fact"]
 assert y.tolist() == [0, 2]
 assert math.isnan(x.grad[0]) and x.grad[1] == 0.25
+# %% [markdown] tags=["en"]
+# In which step does the NaN appear? The same lines again, with a name for the root: find the step that gets no NaN and gives one.
+# %% [markdown] tags=["ru"] of="1d5a5540"
+# На каком шаге появляется NaN? Вот те же строки ещё раз, только у корня есть имя. Найдите шаг, который получает градиент без NaN, а выдаёт NaN.
+# %% tags=["picture"]
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+root = x.sqrt()
+loss = torch.where(x > 0, root, 0.0).sum()
+steps(loss)
 # %% [markdown] tags=["en"]
 # `where` is a node like any other. Both branches were computed and both are in the graph. `WhereBackward0` sends the gradient 0 into the branch that was not taken, and `SqrtBackward0` multiplies it by the derivative at 0: $0 \cdot \infty$ is NaN.
 #

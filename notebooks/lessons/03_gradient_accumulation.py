@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=20
+# %% [markdown] tags=["en"] reading=22
 # # Gradient accumulation
 #
 # A batch of 64 does not fit into memory, four micro-batches of 16 do. Can four small backward passes take the same step as the big one?
@@ -118,6 +118,19 @@ two_backward_passes()
 # `backward()` прибавляет к `.grad`, и прибавляет на месте: `first` — это тот же тензор, что и `w.grad`, поэтому он тоже изменился. Для снимка нужен `clone()`. `zero_grad()` кладёт туда `None`, а не ноль; об этом ниже.
 #
 # Эта сумма — не помеха, а инструмент. Градиент линеен: градиент суммы потерь равен сумме градиентов, и `.grad` собирает её за вас.
+# %% [markdown] tags=["en"]
+# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` the steps only pass a gradient on, and $-8$ arrives; the last one alone touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`. (Afterwards `steps` puts `.grad` back.)
+# %% [markdown] tags=["ru"] of="c31de950"
+# На каком шаге второго прохода происходит сложение? `steps` выполняет этот проход по одному шагу. По пути от функции потерь к `w` шаги только передают градиент дальше, и в конце пути это $-8$; с `.grad` работает один лишь последний шаг. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`. (После этого `steps` возвращает `.grad` прежнее значение.)
+# %% tags=["picture"]
+from autograder import steps
+
+w = torch.tensor(1.0, requires_grad=True)
+((2 * 4.0 - w * 4.0) ** 2).backward()
+loss = (2 * 2.0 - w * 2.0) ** 2
+steps(loss)
+
+
 # %% [markdown] tags=["en"]
 # ## The mean over a big batch, in pieces
 #
@@ -581,6 +594,44 @@ def tail(step_on_it, divide_by):
 assert tail(False, 2)[0] == 1.2 and round(tail(False, 2)[1].item(), 4) == -7.2
 assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
 # %% [markdown] tags=["en"]
+# What does the leak look like? Below, that loop runs for two epochs on these three micro-batches. In the lower half a hollow square is the norm of `.grad` before a backward pass, a filled one the norm after it; a dotted vertical line is a step.
+#
+# Look at pass 4, the first of the second epoch. It begins at 7.2, not at 0: pass 3 left that. The step after pass 5 is made of three gradients instead of two.
+# %% [markdown] tags=["ru"] of="75df8214"
+# Как выглядит такая утечка? Ниже этот цикл проходит две эпохи на тех же трёх микробатчах. В нижней половине рисунка пустой квадрат — норма `.grad` перед обратным проходом, закрашенный — после него, вертикальный пунктир — шаг.
+#
+# Посмотрите на проход 4, первый во второй эпохе. Он начинается с 7.2, а не с 0: это осталось от прохода 3. В шаг после прохода 5 входят три градиента вместо двух.
+# %% tags=["picture"]
+from autograder import plot_accumulation
+
+model = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(model.weight)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+batches = [(x, 2 * x) for x in torch.tensor([4.0, 2.0, 3.0]).reshape(3, 1, 1)]
+accumulation_steps = 2
+
+with plot_accumulation(optimizer) as seen:
+    for _ in range(2):  # epochs
+        for i, (x, y) in enumerate(batches):
+            loss = mse_loss(model(x), y) / accumulation_steps
+            loss.backward()
+            if (i + 1) % accumulation_steps == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+seen
+# %% tags=["fact"]
+leaking = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.ones_(leaking.weight)
+descent, held = torch.optim.SGD(leaking.parameters(), lr=0.01), []
+for turn in range(6):
+    sample = torch.tensor([[[4.0], [2.0], [3.0]][turn % 3]])
+    held.append(0.0 if leaking.weight.grad is None else round(leaking.weight.grad.item(), 4))
+    (mse_loss(leaking(sample), 2 * sample) / 2).backward()
+    if turn % 3 == 1:
+        descent.step()
+        descent.zero_grad()
+assert held == [0.0, -16.0, 0.0, -7.2, -20.0, 0.0]
+# %% [markdown] tags=["en"]
 # ## What accumulation costs in memory
 #
 # A forward pass keeps activations for the backward pass; `backward()` lets them go. So it matters *when* it is called. Adding the losses up first and calling `backward()` once gives the same gradient, but until then every micro-batch's graph is in memory. The cell measures the peak: the bytes of all new tensors at the worst moment, `.grad` included.
@@ -617,6 +668,17 @@ for k in (1, 2, 4, 8):
 # %% tags=["fact"]
 assert peak(one_at_a_time, 8) < 1.1 * peak(one_at_a_time, 1)
 assert peak(all_at_once, 8) > 3 * peak(one_at_a_time, 8)
+assert peak(one_at_a_time, 4) < 205_000 and peak(all_at_once, 4) > 390_000
+
+
+# %% [markdown] tags=["en"]
+# Why does only the second column grow? Follow the bytes for $K = 4$, operation by operation; backward passes are shaded. One at a time, the curve falls almost to 0 after each backward pass, and the next micro-batch begins from there. Summed first, it climbs through four forward passes before it may fall.
+# %% [markdown] tags=["ru"] of="0229a497"
+# Почему растёт только второй столбец? Проследите за байтами при $K = 4$, операция за операцией; обратные проходы закрашены. Если брать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, и следующий микробатч начинает оттуда. Если сначала складывать потери, она растёт все четыре прямых прохода и лишь потом спадает.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+plot_memory(4, one_at_a_time, all_at_once)
 
 
 # %% [markdown] tags=["en"]
@@ -635,6 +697,20 @@ with live_bytes(known=[w]) as live:
     for _ in range(20):
         total += w.exp().mean().item()
 assert live.now == 0
+
+
+# %% [markdown] tags=["en"]
+# Here is such a `total` after three batches, before any backward pass. Each turn of the loop has added an arm, and the `exp` in it holds 4,000 bytes for as long as `total` lives.
+# %% [markdown] tags=["ru"] of="0e0bc0ee"
+# Вот такой `total` после трёх батчей, без обратного прохода. Каждая итерация цикла добавила ветвь, и `exp` в ней держит 4 000 байт, пока жив `total`.
+# %% tags=["picture"]
+from autograder import draw
+
+w = torch.ones(1000, requires_grad=True)
+total = 0.0
+for _ in range(3):
+    total = total + w.exp().mean()
+draw(total)
 
 
 # %% [markdown] tags=["en"]

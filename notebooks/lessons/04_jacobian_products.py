@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=22
+# %% [markdown] tags=["en"] reading=23
 # # Jacobian products
 #
 # A function with 1000 inputs and 1000 outputs has a million partial derivatives. `backward()` computes none of them one by one. They form a matrix, and it computes one product of a vector with it, at a small multiple of the price of a forward pass. Which vector, on which side, and what if you need another product?
@@ -201,28 +201,13 @@ wide_x = torch.ones(3, dtype=torch.float64, requires_grad=True)
 (third,) = torch.autograd.grad(2 * wide_x, wide_x, torch.full((3,), 1 / 3))
 assert third.dtype == torch.float64 and torch.equal(third, 2 * torch.full((3,), 1 / 3).double())
 # %% [markdown] tags=["en"]
-# The picture shows both products for a matrix of shape (4, 6); white is 0. From the left, $v$ weighs rows; here it picks one. From the right it weighs columns; here it mixes two. `backward` computes what is on the left.
-# %% [markdown] tags=["ru"] of="7e7ccb37"
-# На рисунке оба произведения для матрицы формы (4, 6); белый цвет — это 0. Слева вектор $v$ взвешивает строки: здесь он выбирает одну. Справа он взвешивает столбцы: здесь он смешивает два. `backward` вычисляет то, что слева.
+# The picture shows both products for `y`, whose Jacobian is `W`. From the left, $v$ weighs rows: here $[1, 0]$ picks the first one, as in the third row of the table. From the right it weighs columns: here $[0, 1, 10]$ mixes two of them. Look at the shapes of the results: on the left it is the input's, on the right the output's. `backward` computes what is on the left.
+# %% [markdown] tags=["ru"] of="4d36a43e"
+# На рисунке оба произведения для `y`; её матрица Якоби — `W`. Слева вектор $v$ взвешивает строки: здесь $[1, 0]$ выбирает первую, как в третьей строке таблицы. Справа он взвешивает столбцы: здесь $[0, 1, 10]$ смешивает два из них. Посмотрите на формы результатов: слева это форма входа, справа — форма выхода. `backward` вычисляет то, что слева.
 # %% tags=["picture"]
-import matplotlib.pyplot as plt
+from autograder import plot_jacobian
 
-matrix = torch.linspace(0, 9, 24).reshape(4, 6).sin()
-left, right = torch.tensor([0.0, 0.0, 1.0, 0.0]), torch.tensor([0.0, 0.7, 0.0, 0.0, 0.7, 0.0])
-layout = [[".", ".", "right", "."], ["left", "J", "J again", "J v"], [".", "v^T J", ".", "."]]
-sizes = {"width_ratios": [1, 6, 6, 1], "height_ratios": [1, 4, 1]}
-_, axes = plt.subplot_mosaic(layout, figsize=(10, 4.2), gridspec_kw=sizes)
-shown = {"left": left[:, None], "J": matrix, "v^T J": (left @ matrix)[None]}
-titles = {"left": "$v$", "J": "$J$", "v^T J": "$v^TJ$", "right": "$v$", "J again": "$J$", "J v": "$Jv$"}
-shown |= {"right": right[None], "J again": matrix, "J v": (matrix @ right)[:, None]}
-for name, numbers in shown.items():
-    axes[name].imshow(numbers, cmap="RdBu", vmin=-1.5, vmax=1.5, aspect="auto")
-    axes[name].set(title=titles[name], xticks=[], yticks=[])
-axes["J"].add_patch(plt.Rectangle((-0.5, 1.5), 6, 1, fill=False, linewidth=3))
-for j in (1, 4):
-    axes["J again"].add_patch(plt.Rectangle((j - 0.5, -0.5), 1, 4, fill=False, linewidth=3))
-plt.tight_layout()
-plt.show()
+plot_jacobian(y, x, left=torch.tensor([1.0, 0.0]), right=torch.tensor([0.0, 1.0, 10.0]))
 
 
 # %% [markdown] tags=["en"]
@@ -249,6 +234,16 @@ assert inp.grad[0, 0] == 8 and inp.grad[0, 1] == 4
 eye = torch.eye(5, requires_grad=True)
 (eye + 1).pow(2).backward(torch.ones_like(eye))
 assert eye.grad[0, 0] == 4 and eye.grad[0, 1] == 2
+flat = functional.jacobian(lambda p: (p + 1).pow(2), torch.eye(5)).reshape(25, 25)
+numbers = torch.arange(1.0, 26.0)
+assert torch.equal(numbers @ flat, flat @ numbers)
+# %% [markdown] tags=["en"]
+# Here is that Jacobian, with one and the same `v` of 25 different numbers on both sides. Compare the strip below the left matrix with the strip beside the right one: the entries are the same, each from the one coloured cell in its row or column.
+# %% [markdown] tags=["ru"] of="9400e04b"
+# Вот эта матрица Якоби и один и тот же вектор `v` из 25 разных чисел с обеих сторон. Сравните полосу под левой матрицей с полосой сбоку от правой: элементы те же самые, и каждый получен из единственной закрашенной клетки своей строки или столбца.
+# %% tags=["picture"]
+v = torch.arange(1.0, 26.0)
+plot_jacobian(lambda inp: (inp + 1).pow(2), inp, left=v, right=v)
 
 
 # %% [markdown] tags=["en"]
@@ -623,13 +618,26 @@ except RuntimeError as error:
 # %% [markdown] tags=["en"]
 # `retain_graph=True` keeps the graph of `f`; the gradient that comes back has none, and differentiating it raises "element 0 of tensors does not require grad and does not have a grad_fn". `create_graph=True` records the backward pass itself.
 #
-# The last two lines of the output are mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and by the product rule $Hg$ counts twice.
-#
-# Now the costs again, for three sizes. Each of the four ways below is too dear for large n, or inexact. Which count gives it away?
-# %% [markdown] tags=["ru"] of="51fc644a"
+# The picture shows what that means. In the dashed frame is what belongs to `g` alone, the recorded backward pass. Its arrows lead on to `x`: along them `g` can be differentiated once more. With `retain_graph=True` there would be no frame.
+# %% [markdown] tags=["ru"] of="c578b9ec"
 # `retain_graph=True` сохраняет граф `f`; у полученного градиента своего графа нет, и попытка его продифференцировать заканчивается ошибкой «element 0 of tensors does not require grad and does not have a grad_fn». С `create_graph=True` записывается и сам обратный проход.
 #
-# Последние две строки вывода — ошибки, о которых никто не сообщит. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и по правилу дифференцирования произведения $Hg$ входит дважды.
+# На рисунке видно, что это значит. В штриховой рамке — то, что относится только к `g`, то есть записанный обратный проход. Его стрелки ведут дальше, к `x`: по ним `g` можно продифференцировать ещё раз. С `retain_graph=True` этой рамки бы не было.
+# %% tags=["picture"]
+from autograder import draw
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+value = f(x)
+(g,) = torch.autograd.grad(value, x, create_graph=True)
+draw(value, g)
+
+
+# %% [markdown] tags=["en"]
+# The last two lines of the output above are mistakes that raise no error. `g.sum()` gives $(6, 2)$, the sums of the rows of $H$, not its diagonal $(4, 0)$. `g @ g` gives $(36, 16) = 2Hg$: there the weight depends on x, too, and by the product rule $Hg$ counts twice.
+#
+# Now the costs again, for three sizes. Each of the four ways below is too dear for large n, or inexact. Which count gives it away?
+# %% [markdown] tags=["ru"] of="dab9353b"
+# Последние две строки вывода выше — ошибки, о которых никто не сообщит. `g.sum()` даёт $(6, 2)$, суммы строк $H$, а не её диагональ $(4, 0)$. `g @ g` даёт $(36, 16) = 2Hg$: там веса тоже зависят от x, и по правилу дифференцирования произведения $Hg$ входит дважды.
 #
 # Теперь снова подсчитаем стоимость, для трёх размеров. Каждый из четырёх способов ниже либо слишком дорог при больших n, либо неточен. Какая величина его выдаёт?
 # %%
@@ -784,25 +792,17 @@ for power in range(1, 13):
     print(f"10^-{power:<5}", "{:9.1e} {:9.1e}".format(*step_errors(10.0**-power)), end="  ")
     print(f"{step_errors(10.0**-power, torch.float32)[1]:9.1e}" if power < 8 else "")
 # %% tags=["picture"]
-powers = torch.linspace(0.5, 13, 120).tolist()
-curves = list(zip(*(step_errors(10.0**-power) for power in powers)))
-in_float32 = [step_errors(10.0**-power, torch.float32)[1] for power in powers if power < 7]
-steps = [10.0**-power for power in powers]
-for curve, label in zip((*curves, in_float32), ("one side, float64", "central, float64", "central, float32")):
-    plt.loglog(steps[: len(curve)], [max(error, 1e-13) for error in curve], label=label)
-plt.gca().invert_xaxis()
-plt.xlabel("step h")
-plt.ylabel("error of the derivative")
-plt.legend()
-plt.show()
+from autograder import plot_differences
+
+plot_differences(torch.sin, 1.0)
 
 
 # %% [markdown] tags=["en"]
-# No. Below some step the error grows again: the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step of about $10^{-2}$, and worthless at $10^{-7}$.
+# No. Read the curves from left to right: each one falls to its star, the best step, and then climbs again, with a low point here and there by luck. Below the best step the two values agree in more and more digits, and only the error of rounding is left in the difference, about $10^{-16}/h$. The best step balances the two errors. In float64 that is about $10^{-8}$ to one side, with an error of about $10^{-8}$, and about $10^{-5}$ to both sides, with an error of about $10^{-11}$. In float32 a central difference is good to five digits at best, at a step between $10^{-2}$ and $10^{-3}$, and worthless at $10^{-7}$.
 #
 # Mind the dtype of the step as well. `torch.zeros(n)` is float32, and $10^{-5}$ stored there is off by $2.5 \cdot 10^{-8}$ of its size; the relative error of the derivative is the same. `torch.zeros_like(x)` is as exact as `x`.
-# %% [markdown] tags=["ru"] of="28adc345"
-# Нет. Начиная с некоторого шага погрешность снова растёт: у двух значений совпадает всё больше знаков, и в разности остаётся одна погрешность округления, около $10^{-16}/h$. Лучший шаг уравновешивает две погрешности. В float64 для односторонней разности это около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге около $10^{-2}$, а при $10^{-7}$ не годится совсем.
+# %% [markdown] tags=["ru"] of="c77dd269"
+# Нет. Проследите кривые слева направо: каждая спускается до своей звезды, лучшего шага, а потом снова растёт; отдельные низкие точки — случайность. При шаге меньше лучшего у двух значений совпадает всё больше знаков, и в разности остаётся одна погрешность округления, около $10^{-16}/h$. Лучший шаг уравновешивает две погрешности. В float64 для односторонней разности это около $10^{-8}$ (погрешность порядка $10^{-8}$), для центральной — около $10^{-5}$ (погрешность порядка $10^{-11}$). В float32 центральная разность даёт в лучшем случае пять верных знаков, при шаге между $10^{-2}$ и $10^{-3}$, а при $10^{-7}$ не годится совсем.
 #
 # Следите и за dtype шага. `torch.zeros(n)` — это float32, и записанное туда число $10^{-5}$ искажается на $2.5 \cdot 10^{-8}$ своей величины; такой же будет и относительная погрешность производной. `torch.zeros_like(x)` так же точен, как `x`.
 # %% tags=["fact"]
@@ -1308,6 +1308,13 @@ X = torch.linspace(-1, 1, 12).reshape(4, 3).requires_grad_()
 each = torch.func.vmap(torch.func.jacrev(row))(X)
 assert torch.allclose(torch.autograd.grad(row(X).sum(), X)[0], each[:, 0])
 assert torch.equal(functional.jacobian(row, X)[0, :, 1:], torch.zeros(1, 3, 3))
+# %% [markdown] tags=["en"]
+# The same 48 numbers as a matrix: a row for each of the 4 outputs, a column for each of the 12 inputs, three to a sample. Where is colour? Only where a sample meets itself.
+# %% [markdown] tags=["ru"] of="6b130763"
+# Те же 48 чисел в виде матрицы: 4 выхода — 4 строки, 12 входов — 12 столбцов, по три на пример. Где здесь цвет? Только там, где пример встречается с самим собой.
+# %% tags=["picture"]
+X = torch.linspace(-1, 1, 12).reshape(4, 3)
+plot_jacobian(row, X)
 
 
 # %% [markdown] tags=["en"]

@@ -96,11 +96,20 @@ with torch.no_grad(), saved_bytes(known=[x, *weights]) as saved:
     forward()
 assert saved.saves == 0
 # %% [markdown] tags=["en"]
-# Without recording (an operation gets no node in the graph, lesson 01) the peak is two such tensors: the product in a layer and its ReLU. With `detach()` there is a third, the output of the first layer: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
+# What has been built when `detached()` comes to its `detach()`? The picture draws it. How many tensors of 65 536 bytes does the graph hold?
+# %% [markdown] tags=["ru"] of="03b0fd5a"
+# Что уже построено, когда `detached()` доходит до своего `detach()`? Это показывает рисунок. Сколько тензоров по 65 536 байт удерживает граф?
+# %% tags=["picture"]
+from autograder import draw
+
+result = forward()
+draw(result)
+# %% [markdown] tags=["en"]
+# Without recording (an operation gets no node in the graph, lesson 01) the peak is two such tensors: the product in a layer and its ReLU. With `detach()` there is a third, the output of the first layer, which has no name in the picture: the graph of the whole forward pass is built and holds it, and is dropped afterwards. With two layers the difference is one output; with twenty it is nineteen.
 #
 # So `detach()` does not “achieve the same result”. It cuts one tensor off. `no_grad()` says that what runs inside the block is not recorded at all. Use `detach()` where the graph is wanted on one side: a target computed from a network that is being trained, as in `target = net(later).detach()` and `loss = (net(x) - target) ** 2`.
-# %% [markdown] tags=["ru"] of="ef545219"
-# Без записи (операция не получает узла в графе, урок 01) в пике существуют два таких тензора: произведение и его ReLU. При `detach()` есть и третий, выход первого слоя: его удерживает граф всего прямого прохода, который сначала строится, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
+# %% [markdown] tags=["ru"] of="92a23557"
+# Без записи (операция не получает узла в графе, урок 01) в пике существуют два таких тензора: произведение и его ReLU. При `detach()` есть и третий, выход первого слоя (на рисунке он без имени): его удерживает граф всего прямого прохода, который сначала строится, а потом выбрасывается. При двух слоях разница — один выход, при двадцати — девятнадцать.
 #
 # Так что `detach()` — вовсе не «способ добиться того же»: он отсоединяет один тензор. Внутри блока `no_grad()` не записывается вообще ничего. `detach()` нужен там, где граф требуется только по одну сторону от тензора. Например, когда целевые значения вычисляет сама обучаемая сеть: `target = net(later).detach()`, потом `loss = (net(x) - target) ** 2`.
 # %% tags=["fact"]
@@ -560,6 +569,15 @@ y = x * 2
 y.add_(1)
 y.sum().backward()
 assert x.grad.item() == 2
+# %% [markdown] tags=["en"]
+# Why is the second one refused? Look at the line in red.
+# %% [markdown] tags=["ru"] of="bae139c1"
+# Почему во второй программе ошибка? Посмотрите на красную строку.
+# %% tags=["picture"]
+x = torch.tensor([0.5], requires_grad=True)
+y = x.exp()
+y.add_(1)
+draw(y)
 
 
 # %% [markdown] tags=["en"]
@@ -680,6 +698,16 @@ for part in ("h.unbind()[0]", "h.split(1)[0]", "h.chunk(2)[0]"):
 # %%
 in_place_table()
 # %% [markdown] tags=["en"]
+# `h[0].mul_(10)` is accepted, although two tensors share the memory that it writes to. The picture has both: `first` is a view of `h`, only `first` was edited, and each of them has got a new node.
+# %% [markdown] tags=["ru"] of="95e27765"
+# `h[0].mul_(10)` ошибки не вызывает, хотя память, в которую пишут, общая у двух тензоров. На рисунке есть оба: `first` — представление `h`, изменён только `first`, а новый узел получил каждый из них.
+# %% tags=["picture"]
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+h = x * 1
+first = h[0]
+first.mul_(10)
+draw(h, first)
+# %% [markdown] tags=["en"]
 # Three sentences from old notes can be put right now.
 #
 # * “In-place functions raise an error if the storage of the modified input is referenced by any other tensor.” `h[0].mul_(10)` is such a case, and the gradient is right. Autograd gives `h` a new node, `CopySlices` (“one part of this tensor has been replaced”), and brings the `grad_fn` of every view of `h` up to date.
@@ -711,6 +739,12 @@ for in_place in (False, True):
         eight_times(in_place)
     print(f"in place: {in_place!s:6} peak {live.peak:7,} bytes")
 # %% tags=["fact"]
+x = torch.tensor([1.0, 4.0], requires_grad=True)
+h = x * 1
+first = h[0]
+before = h.grad_fn, first.grad_fn
+first.mul_(10)
+assert h.grad_fn is not before[0] and first.grad_fn is not before[1] and h._version == first._version == 1
 a = torch.ones(2, 2, requires_grad=True)
 h = a * 1
 first, turned = h[0], h.t()
@@ -829,12 +863,33 @@ smooth(x, 0.9).sum().backward()
 assert torch.allclose(wanted, x.grad)
 a = torch.tensor(0.9, requires_grad=True)
 assert "modified by an inplace operation" in said(lambda: in_one_tensor(x, a).sum().backward())
+x = torch.rand(2, 3, requires_grad=True)
+y = torch.empty_like(x)
+y[0] = x[0]
+row = a * y[0]
+assert y._version == 1
+y[1] = row
+assert y._version == 2 and "is at version 2; expected version 1 instead" in said(lambda: y.sum().backward())
 
 
 # %% [markdown] tags=["en"]
 # `a * y[t - 1]` saves `y[t - 1]` for the gradient of `a`. That row is a view: it shares memory *and version counter* with all of `y`, and the next `y[t] = ...` raises the counter, though it writes elsewhere. The counter does not know which part was written. A number `a` has no gradient, nothing is saved, and the same code is right.
-# %% [markdown] tags=["ru"] of="5a7ada18"
+#
+# Two rows are enough to see it, in the red line: `y[0]` was saved at version 1, and writing `y[1]` made it version 2.
+# %% [markdown] tags=["ru"] of="763cf39b"
 # `a * y[t - 1]` сохраняет `y[t - 1]` ради градиента `a`. Эта строка — представление: у неё общая со всем `y` память *и общий счётчик версий*, и следующее присваивание `y[t] = ...` увеличивает счётчик, хотя меняет другое место. Какую часть изменили, счётчик не знает. Если `a` — число, его градиент не нужен и ничего не сохраняется, поэтому тот же код верен.
+#
+# Увидеть это можно и на двух строках (красным): `y[0]` сохранена при версии 1, а запись в `y[1]` сделала версию 2.
+# %% tags=["picture"]
+x = torch.tensor([[1.0, 2.0], [4.0, 5.0]], requires_grad=True)
+a = torch.tensor(0.9, requires_grad=True)
+y = torch.empty_like(x)
+y[0] = x[0]
+row = a * y[0]
+y[1] = row
+draw(y)
+
+
 # %% [markdown] tags=["en"]
 # ## A step between forward and backward
 #

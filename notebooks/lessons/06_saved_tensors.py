@@ -179,6 +179,17 @@ for chain in (lambda t: t.sin().sin().sin(), lambda t: t.relu().relu().relu()):
     with saved_bytes() as saved:
         y = chain(activation)
     assert saved.now == 3 * 65536
+# %% [markdown] tags=["en"]
+# The picture shows the third of these; what a node saved is in brown. By hand it is `x` and the result of the sigmoid, 65 536 bytes each. Two nodes save that result, and it counts once. `silu` saves `x`, which is counted already, and nothing more.
+# %% [markdown] tags=["ru"] of="4cb5f476"
+# На рисунке третий из этих случаев; сохранённое узлами написано коричневым. В выражении, написанном вручную, это `x` и результат сигмоиды, по 65 536 байт. Этот результат сохраняют два узла, но учтён он один раз. `silu` сохраняет только `x`, а он здесь уже учтён.
+# %% tags=["picture"]
+from autograder import draw
+
+x = torch.rand(64, 256, requires_grad=True).clone()
+by_hand = x * x.sigmoid()
+silu = torch.nn.functional.silu(x)
+draw(by_hand, silu)
 
 
 # %% [markdown] tags=["en"]
@@ -326,33 +337,7 @@ with saved_tensors_hooks(lambda t: packed.append(1) or t.detach(), lambda t: t):
 assert len(packed) == (0 if torch.cuda.is_available() else 1)
 
 
-# %% [markdown] tags=["en"]
-# One saved tensor can have hooks of its own: the node shows it as `_raw_saved_self`, and that has a method `register_hooks`. The call packs the tensor at once. Each time you read `_saved_self`, it is unpacked anew. A second pair is refused.
-# %% [markdown] tags=["ru"] of="82eaa0b2"
-# Хуки можно поставить и на один отдельный сохранённый тензор: у узла есть атрибут `_raw_saved_self`, а у этого атрибута — метод `register_hooks`. Его вызов сразу упаковывает тензор. При каждом чтении `_saved_self` тензор распаковывается заново. Вторую пару поставить нельзя.
-# %%
-def say_pack(t):
-    print("pack  ", t.tolist())
-    return t.detach()
-
-
-def say_unpack(packed):
-    print("unpack", packed.tolist())
-    return packed
-
-
-x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = x.pow(2)
-y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
-print("registered")
-print("the same object:", y.grad_fn._saved_self is x)
-print("and once more:  ", y.grad_fn._saved_self is x)
-try:
-    y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
-except RuntimeError as error:
-    print(error)
 # %% tags=["fact"]
-assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.data_ptr()
 inside_pack = []
 with saved_tensors_hooks(lambda t: inside_pack.append(t.half()) or t.detach(), lambda t: t):
     y = (x * 2).exp()
@@ -493,6 +478,49 @@ except NotImplementedError:
     print("save_in_half is still to be written")
 # %% tags=["fact"]
 assert 5e-5 < (rounded - exact).norm() / exact.norm() < 1e-3
+
+
+# %% [markdown] tags=["en"]
+# And what does it bring? For this chain nearly half of the bytes. And for a network? Look at `Linear` and `Tanh`: the plot counts what each layer makes and the graph holds. (It, too, needs the exercise.)
+# %% [markdown] tags=["ru"] of="2dec64d0"
+# А что это даёт? Для этой цепочки — экономию почти половины байтов. А для сети? Посмотрите на `Linear` и `Tanh`: на графике то, что создано в каждом слое и что держит граф. (И здесь нужно сделанное упражнение.)
+# %% tags=["picture"]
+from autograder import plot_saved
+
+two_layers = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
+samples = torch.ones(256, 64, requires_grad=True)
+
+
+def in_float32(x):
+    return two_layers(x)
+
+
+def in_half(x):
+    return save_in_half(two_layers, x)
+
+
+plot_saved(two_layers, samples, in_float32, in_half)
+# %% [markdown] tags=["en"]
+# Compare the totals: half precision gains nothing here. Without hooks the result of a `Tanh` is one storage, which the `Tanh` and the next `Linear` share. `pack` is called for each of them and makes two copies of half the size. The copies of the input and of the weights come on top, and both were in memory anyway.
+# %% [markdown] tags=["ru"] of="73ae6981"
+# Сравните суммы: половинная точность здесь ничего не даёт. Без хуков результат `Tanh` — одно хранилище, общее для `Tanh` и следующего `Linear`. А `pack` вызывается для каждого из них и делает две копии половинного размера. К ним добавляются копии входа и весов, которые и без того были в памяти.
+# %% tags=["fact"]
+layered = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
+rows = torch.ones(256, 64, requires_grad=True)
+with live_bytes([*layered.parameters(), rows]) as live:
+    y = layered(rows)
+    assert live.now == 2 * 65_536  # the result among them
+with live_bytes([*layered.parameters(), rows]) as live:
+    y = save_in_half(layered, rows)
+    halves = 2 * 65_536 // 2 + 65_536 // 2  # results by the Tanh; the one between by the second Linear
+    assert live.now - 65_536 == halves + 65_536 // 2 + 2 * 64 * 64 * 2  # the input and both weights on top
+x = torch.linspace(0.5, 2, 1000, requires_grad=True)
+with live_bytes([x]) as live:
+    y = long_chain(x)
+    assert live.now - 4000 == 15 * 4000  # beside the result; x itself is saved, too, and does not count
+with live_bytes([x]) as live:
+    y = save_in_half(long_chain, x)
+    assert live.now - 4000 == 16 * 2000
 
 
 # %% [markdown] tags=["en"]
@@ -872,11 +900,21 @@ assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
-# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them: it saves one activation of 16, and the peak is as before. One checkpoint around everything keeps nothing but the loss, 4 bytes, and its peak, too, is the same to the byte: in backward all 16 layers are recomputed at once. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
+# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them, one activation less than 16. One checkpoint around everything keeps nothing but the loss, 4 bytes. And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
+# %% [markdown] tags=["ru"] of="966cf73a"
+# Одна активация — это 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 границ между слоями, на одну активацию меньше, чем 16. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (4 байта). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
+# %% tags=["picture"]
+from autograder import plot_memory
+
+plot_memory(data, plain, every_layer, everything)
+
+
+# %% [markdown] tags=["en"]
+# With one checkpoint memory is empty when backward begins; then all 16 layers are recomputed at once, and the peak has only moved to the right. "Bytes saved after the forward pass" is a number that can be made 0 without any gain. Measure the peak.
 #
 # Somewhere in between is the best place. With $k$ segments of $s$ layers about $k$ borders wait while about $s$ results of one segment are alive.
-# %% [markdown] tags=["ru"] of="a0665fe5"
-# Одна активация — это 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 границ между слоями: выигрыш — одна активация из 16, а пик прежний. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (4 байта), но и тут пик тот же с точностью до байта: в обратном проходе повторно вычисляются сразу все 16 слоёв. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
+# %% [markdown] tags=["ru"] of="f2273230"
+# При одной контрольной точке к началу обратного прохода память пуста, но затем повторно вычисляются сразу все 16 слоёв, и пик лишь сдвигается вправо. «Байты, сохранённые после прямого прохода» — это число, которое можно довести до нуля без всякой пользы. Измеряйте пик.
 #
 # Лучший вариант — где-то посередине. При $k$ сегментах по $s$ слоёв в памяти ждут около $k$ границ и живы около $s$ результатов одного сегмента.
 # %% [markdown] tags=["en"]
@@ -1166,6 +1204,39 @@ check("count_saved")
 
 
 # %% [markdown] tags=["en"]
+# ## A pair for one tensor
+#
+# One saved tensor can have hooks of its own: the node shows it as `_raw_saved_self`, and that has a method `register_hooks`. The call packs the tensor at once. Each time you read `_saved_self`, it is unpacked anew. A second pair is refused.
+# %% [markdown] tags=["ru"] of="e7781293"
+# ## Пара для одного тензора
+#
+# Хуки можно поставить и на один отдельный сохранённый тензор: у узла есть атрибут `_raw_saved_self`, а у этого атрибута — метод `register_hooks`. Его вызов сразу упаковывает тензор. При каждом чтении `_saved_self` тензор распаковывается заново. Вторую пару поставить нельзя.
+# %%
+def say_pack(t):
+    print("pack  ", t.tolist())
+    return t.detach()
+
+
+def say_unpack(packed):
+    print("unpack", packed.tolist())
+    return packed
+
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x.pow(2)
+y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
+print("registered")
+print("the same object:", y.grad_fn._saved_self is x)
+print("and once more:  ", y.grad_fn._saved_self is x)
+try:
+    y.grad_fn._raw_saved_self.register_hooks(say_pack, say_unpack)
+except RuntimeError as error:
+    print(error)
+# %% tags=["fact"]
+assert y.grad_fn._saved_self is not x and y.grad_fn._saved_self.data_ptr() == x.data_ptr()
+
+
+# %% [markdown] tags=["en"]
 # ## What hooks switch off
 #
 # Every tensor counts its changes in place: `t._version`. A graph without hooks notes the version of what it saves, and compares it when a node takes the saved tensor out in backward; a difference is an error. Under hooks nobody compares.
@@ -1220,6 +1291,19 @@ with live_bytes() as leaked:
         with torch.autograd.graph.save_on_cpu():
             thousand.exp()
 assert leaked.now > 50 * 4000
+
+
+# %% [markdown] tags=["en"]
+# The picture shows both graphs after the edit, before any backward pass. Without hooks the node sees that the version has moved on (red). Under the hooks it holds something packed (violet) and knows nothing of versions.
+# %% [markdown] tags=["ru"] of="7dcd7b52"
+# На рисунке оба графа после изменения, до обратного прохода. Без хуков узел видит, что версия стала другой (красный цвет). С хуками в нём лежит нечто упакованное (фиолетовый), и о версиях он ничего не знает.
+# %% tags=["picture"]
+x = torch.ones(3, requires_grad=True)
+h = x * 2
+no_hooks = h**2
+these_hooks = with_identity_hooks(lambda h: h**2, h)
+h.add_(1)
+draw(no_hooks, these_hooks)
 
 
 # %% [markdown] tags=["en"]

@@ -1,4 +1,4 @@
-# %% [markdown] tags=["en"] reading=24
+# %% [markdown] tags=["en"] reading=26
 # # Custom Functions
 #
 # Somebody writes an operation of their own, with a formula for its derivative. `gradcheck` says True, the training runs, the loss falls. The gradient at 0 is another than torch's, the second derivative is 4.76 where 7.52 is right, and the memory has doubled. Nothing complains, because autograd believes every word of a hand-written `backward`.
@@ -308,6 +308,19 @@ y = Reciprocal.apply(w)
 y.backward(torch.ones(2), retain_graph=True)
 y.backward(torch.ones(2))
 assert w.grad.tolist() == [-2, -0.5]
+# %% [markdown] tags=["en"]
+# Both nodes have kept the same `h`. Which of them can notice that it was edited? The picture draws them side by side, after the edit.
+# %% [markdown] tags=["ru"] of="ed3c5627"
+# Оба узла хранят один и тот же `h`. Какой из них может заметить, что его изменили? На рисунке они рядом, уже после изменения.
+# %% tags=["picture"]
+from autograder import draw
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 1
+saved, attribute = Reciprocal.apply(h), ReciprocalAttribute.apply(h)
+with torch.no_grad():
+    h *= 10
+draw(saved, attribute)
 
 
 # %% [markdown] tags=["en"]
@@ -732,6 +745,15 @@ assert (first.item(), torch.autograd.grad(first, x)[0].item()) == (27, 18)
 double = torch.tensor([1.5, -0.7], dtype=torch.float64, requires_grad=True)
 assert torch.autograd.gradcheck(SquareTemporary.apply, (double,))
 assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_exception=False)
+# %% [markdown] tags=["en"]
+# What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in the frame. Find `twice` there, the 6: what leads on from it?
+# %% [markdown] tags=["ru"] of="ea74973b"
+# Чего не хватает? На рисунке `value` и граф его производной; то, что нужно только для `first`, обведено рамкой. Найдите в ней `twice` — это число 6. Ведёт ли от него что-нибудь дальше?
+# %% tags=["picture"]
+x = torch.tensor(3.0, requires_grad=True)
+value = x * SquareTemporary.apply(x)
+(first,) = torch.autograd.grad(value, x, create_graph=True)
+draw(value, first)
 
 
 # %% [markdown] tags=["en"]
@@ -958,11 +980,11 @@ assert not torch.autograd.gradgradcheck(GivenSinh.apply, (one,), raise_exception
 
 
 # %% [markdown] tags=["en"]
-# ## One node instead of three
+# ## One node instead of two
 #
 # Why write a Function at all, when autograd can differentiate everything? For a gradient that is no derivative (the extras), for code that torch cannot see, and for memory. Take $x \cdot \sigma(x)$, the activation SiLU. Written out, the graph keeps the sigmoid next to `x`. torch's own `silu` keeps `x` alone. The cell counts the bytes alive after the forward pass; the result itself has 40 000.
-# %% [markdown] tags=["ru"] of="19475c4b"
-# ## Один узел вместо трёх
+# %% [markdown] tags=["ru"] of="a78bc9d1"
+# ## Один узел вместо двух
 #
 # Зачем вообще писать пользовательскую функцию, если autograd дифференцирует всё? Ради градиента, который не является производной (дополнительные упражнения), ради кода, которого torch не видит, и ради памяти. Возьмём $x \cdot \sigma(x)$, функцию активации SiLU. Если записать её обычными операциями, граф хранит, кроме `x`, ещё и сигмоиду. Встроенная `silu` хранит только `x`. Следующая ячейка считает байты, которые остаются в памяти после прямого прохода; сам результат занимает 40 000 байт.
 # %%
@@ -978,6 +1000,17 @@ for name, f in {"written out": lambda x: x * torch.sigmoid(x), "torch's silu": t
 # %% tags=["fact"]
 assert torch.nn.functional.silu(x).grad_fn._saved_self is x
 assert alive == {"written out": 80_000, "torch's silu": 40_000} and y.numel() * y.element_size() == 40_000
+from autograder.measure import graph_nodes
+
+both = [graph_nodes(f(x)) for f in (lambda x: x * torch.sigmoid(x), torch.nn.functional.silu)]
+assert [sum(not hasattr(node, "variable") for node in nodes) for nodes in both] == [2, 1]
+# %% [markdown] tags=["en"]
+# The picture shows who keeps what. “An input” costs nothing: the caller has `x` anyway.
+# %% [markdown] tags=["ru"] of="f90ca634"
+# На рисунке видно, кто что хранит. «Это вход» значит, что памяти не уходит: `x` и так есть у вызывающего кода.
+# %% tags=["picture"]
+written_out, torchs_silu = x * torch.sigmoid(x), torch.nn.functional.silu(x)
+draw(written_out, torchs_silu)
 
 
 # %% [markdown] tags=["en"]
@@ -1290,6 +1323,17 @@ assert torch.autograd.gradcheck(TimesTwo.apply, (b,))
 alone = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
 (TimesTwo.apply(alone) + (other := torch.tensor(0.0, requires_grad=True)).exp()).backward()
 assert other.grad.item() == 1  # here `exp` is the newer node and runs first
+# %% [markdown] tags=["en"]
+# Go through the backward pass one step at a time. What does the addition hand on to `ExpBackward0`, and what does that node get when its turn comes?
+# %% [markdown] tags=["ru"] of="3157ff20"
+# Пройдите обратный проход по шагам. Что сложение передаёт узлу `ExpBackward0` и что этот узел получает, когда до него доходит очередь?
+# %% tags=["picture"]
+from autograder import steps
+
+a = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+b = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
+total = a.exp() + TimesTwo.apply(b)
+steps(total)
 
 
 # %% [markdown] tags=["en"]
@@ -2024,11 +2068,11 @@ check("is_right_function")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against three is memory, and there the allocator measures it: the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, 16 777 216 bytes each time a tensor of that size is kept. The cell measures it on this machine's GPU or shows what was recorded on one.
-# %% [markdown] tags=["ru"] of="680331d8"
+# A custom Function runs on the device of its tensors; nothing in this lesson changes there. What one node saves against two is memory, and there the allocator measures it: the peak of a forward and a backward pass for SiLU of $2^{22}$ numbers, 16 777 216 bytes each time a tensor of that size is kept. The cell measures it on this machine's GPU or shows what was recorded on one.
+# %% [markdown] tags=["ru"] of="b94e9e24"
 # ## На GPU
 #
-# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо трёх экономит память, а её расход на GPU измеряет сам распределитель: пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел, где каждый хранимый тензор такого размера занимает 16 777 216 байт. Ячейка измеряет пик на вашем GPU или показывает то, что записали на другом.
+# Пользовательская функция работает на том устройстве, где лежат её тензоры, и всё сказанное в уроке там остаётся в силе. Один узел вместо двух экономит память, а её расход на GPU измеряет сам распределитель: пик за прямой и обратный проходы для SiLU от $2^{22}$ чисел, где каждый хранимый тензор такого размера занимает 16 777 216 байт. Ячейка измеряет пик на вашем GPU или показывает то, что записали на другом.
 # %% tags=["fact"]
 assert torch.empty(2**22).untyped_storage().nbytes() == 16_777_216
 # %%
@@ -2064,3 +2108,11 @@ on_gpu(silu_on_gpu)
 from autograder import progress
 
 progress()
+# %% [markdown] tags=["en"]
+# This is the last lesson. `plot_progress()` puts all lessons that you have begun into one picture: the points of each, and how many different mistakes the checks have recognised on the way.
+# %% [markdown] tags=["ru"] of="fa325979"
+# Это последний урок. `plot_progress()` показывает на одном рисунке все уроки, которые вы начали: баллы за каждый и сколько разных ошибок по дороге узнали проверки.
+# %% tags=["picture"]
+from autograder import plot_progress
+
+plot_progress()

@@ -100,7 +100,7 @@ class Accumulation(Plot):
         left = next((at for at, one in enumerate(reversed(self.passes)) if one.steps), 0)
         return [*said, self.say("accumulation.left", count=left)] if left else said
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         passes = self.passes[:SHOWN]
         figure = Figure(figsize=(8, 4.4))
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 3])
@@ -115,6 +115,7 @@ class Accumulation(Plot):
         stepped = [at + 0.5 for at, one in zip(places, passes) if one.steps]
         for axes in (above, below):
             axes.grid(axis="y")
+            axes.margins(y=0.15)  # the whole of the highest marker
             axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
             for index, place in enumerate(stepped):
                 label = self.say("accumulation.step") if index == 0 and axes is below else None
@@ -122,7 +123,6 @@ class Accumulation(Plot):
         below.set_xlim(0.4, len(passes) + 0.6)
         below.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         figure.align_ylabels()
-        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         figure.legend(*below.get_legend_handles_labels(), loc="outside lower left", ncols=3)
         above.set_title("\n".join(self._remarks()), fontweight="normal")
         return figure

@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 
 from ...language import Note
 from ...notebook import SESSION
-from .plot import Plot, Refused, number, power
+from ..looking import dtype_of
+from .matrices import jacobian_rows
+from .plot import Plot, Refused, power
 from .ways import failure
 
 NUMBERS = 16  # of a point: each takes function calls of its own
@@ -50,7 +52,7 @@ class Differences(Plot):
 
     def _best(self, curve: Curve) -> str:
         named = self.say(f"differences.{curve.kind}")
-        step, error = power(curve.steps[curve.best]), number(curve.near(curve.best))
+        step, error = power(curve.steps[curve.best]), power(curve.near(curve.best))
         return self.say("differences.best", kind=named, dtype=curve.dtype, step=step, error=error)
 
     def lines(self) -> list[str]:
@@ -58,10 +60,10 @@ class Differences(Plot):
         for curve in self.curves:
             said.append(self._best(curve))
             for step, error in zip(curve.steps, curve.errors):
-                said.append(self.say("differences.at", step=power(step), error=number(error)))
+                said.append(self.say("differences.at", step=power(step), error=power(error)))
         return said
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         figure = Figure(figsize=(8, 4.4))
         axes = figure.add_subplot()
         positive = [error for curve in self.curves for error in curve.errors if error > 0]
@@ -91,7 +93,6 @@ class Differences(Plot):
         axes.grid()
         axes.set_xlabel(self.say("differences.across"))
         axes.set_ylabel(self.say("differences.up"))
-        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         figure.legend(loc="outside lower left", ncols=1)
         return figure
 
@@ -108,7 +109,7 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
     if not callable(f) or point is None:
         got = type(x if callable(f) else f).__name__
         if callable(f) and isinstance(x, torch.Tensor):
-            got = str(x.dtype).removeprefix("torch.")
+            got = dtype_of(x)
         return Refused(language, Note("differences.what", {"got": got}))
     if not 1 <= point.numel() <= NUMBERS:
         return Refused(language, Note("differences.point", {"count": point.numel(), "most": NUMBERS}))
@@ -141,11 +142,7 @@ def _exact(f: Callable[[torch.Tensor], Any], point: torch.Tensor) -> torch.Tenso
             return Note("jacobian.not_tensor", {"got": type(y).__name__})
         if not y.requires_grad or not y.is_floating_point() or not y.numel():
             return Note("jacobian.constant", {})
-        rows = [
-            torch.autograd.grad(entry, x, retain_graph=True, materialize_grads=True)[0].flatten()
-            for entry in y.flatten()
-        ]
-    exact = torch.stack(rows).double()
+        exact = jacobian_rows(y, x).double()
     finite = exact.isfinite().all() and y.isfinite().all()
     return exact if finite else Note("differences.not_finite", {})
 
@@ -153,11 +150,12 @@ def _exact(f: Callable[[torch.Tensor], Any], point: torch.Tensor) -> torch.Tenso
 def _curves(f: Callable[[torch.Tensor], Any], point: torch.Tensor, exact: torch.Tensor) -> tuple[Curve, ...]:
     curves = []
     for dtype, steps in _STEPS.items():
-        errors = [_errors(f, point.to(dtype), step, exact) for step in steps]
+        here = point.to(dtype)
+        errors = [_errors(f, here, step, exact) for step in steps]
         for kind, found in zip(("one_sided", "central"), zip(*errors)):
             kept = [(step, error) for step, error in zip(steps, found) if error == error and error != float("inf")]
             if kept:
-                curves.append(Curve(kind, str(dtype).removeprefix("torch."), *map(tuple, zip(*kept))))
+                curves.append(Curve(kind, dtype_of(here), *map(tuple, zip(*kept))))
     return tuple(curves)
 
 

@@ -14,8 +14,9 @@ from matplotlib.patches import Rectangle
 
 from ...language import Note
 from ...notebook import SESSION
+from ..saying import shape
 from .matrices import checked, given_matrix, given_vector, jacobian_at
-from .plot import Plot, Refused, number, shape
+from .plot import Plot, Refused, number
 
 _WRITTEN = 72  # entries of a matrix that have their numbers written in them
 _LINES = "#b9bec7"  # between the cells
@@ -36,7 +37,8 @@ class Jacobian(Plot):
         return len(self.matrix), len(self.matrix[0])
 
     def title(self) -> str:
-        return self.say("jacobian.title", shape=shape(self._size()))
+        alone = self.left is None and self.right is None
+        return self.say("jacobian.title" if alone else "jacobian.title.products", shape=shape(self._size()))
 
     def lines(self) -> list[str]:
         said = [self.say("jacobian.row", index=i, numbers=_numbers(row)) for i, row in enumerate(self.matrix)]
@@ -48,7 +50,7 @@ class Jacobian(Plot):
                 said.append(self.say("jacobian.product", what=name, numbers=_numbers(product)))
         return said
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         """One block with J for each vector, the vector before it and the product after it, as they are multiplied."""
         rows, columns = self._size()
         sides = [side for side in ("left", "right") if getattr(self, side) is not None] or ["none"]
@@ -56,7 +58,7 @@ class Jacobian(Plot):
         wide, high = max(1.0, columns / 10), max(1.0, rows / 9)
         height = min(max(0.42 * rows, 1.2), 4.5)
         extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
-        figure = Figure(figsize=(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 0.75))
+        figure = Figure(figsize=(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 1.05))
         blocks = {
             "left": [["v_left", "J_left"], [".", "vJ"]],
             "right": [["v_right", "."], ["J_right", "Jv"]],
@@ -71,7 +73,8 @@ class Jacobian(Plot):
                 ratios = {"width_ratios": [columns, wide], "height_ratios": [high, rows]}
             axes = part.subplot_mosaic(blocks[side], gridspec_kw=ratios)
             self._block(axes, side)
-            part.suptitle(self.say(f"jacobian.{side}") if side != "none" else "", fontsize=10.5, fontweight="bold")
+            if side != "none":
+                part.suptitle(self.say(f"jacobian.{side}"), fontsize=10)
         figure.supxlabel(self.say("jacobian.white"), fontsize=9)
         return figure
 
@@ -79,13 +82,8 @@ class Jacobian(Plot):
         rows, columns = self._size()
         scale = _largest(*self.matrix)  # of a product, too, as long as it is not beyond
         written = rows * columns <= _WRITTEN and columns <= 10
-        size = shape((rows, columns))
-        if side in ("left", "none"):
-            heat = axes["J_left"]
-            _heat(heat, self.matrix, scale, written, f"J  {size}")
-        else:
-            heat = axes["J_right"]
-            _heat(heat, self.matrix, scale, written, f"J  {size}", below=True)
+        heat = axes["J_right" if side == "right" else "J_left"]
+        _heat(heat, self.matrix, scale, written, "J", below=side == "right")
         if side == "left" and self.left is not None and self.left_product is not None:
             _heat(axes["v_left"], tuple((entry,) for entry in self.left), _largest(self.left), rows <= 12, "v")
             beyond = max(scale, _largest(self.left_product))

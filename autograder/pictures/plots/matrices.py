@@ -8,7 +8,9 @@ from typing import Any
 import torch
 
 from ...language import Note
-from .plot import shape, short
+from ..looking import dtype_of
+from ..saying import error_said, shape
+from .plot import short
 from .ways import failure
 
 ENTRIES = 2500  # of a matrix: more are specks
@@ -34,7 +36,7 @@ def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor
     if x.is_complex():
         return Note("jacobian.complex", {"name": "x"})
     if not x.is_floating_point():
-        return Note("jacobian.integers", {"name": "x", "dtype": _dtype(x)})
+        return Note("jacobian.integers", {"name": "x", "dtype": dtype_of(x)})
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             point = x.detach().clone().requires_grad_()
@@ -48,20 +50,23 @@ def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor
             size = (y.numel(), x.numel())
             if not 0 < y.numel() * x.numel() <= ENTRIES:
                 return _large(size) if all(size) else Note("jacobian.matrix", {"shape": shape(size)})
-            # One product vᵀJ for each row, with v that picks it.
-            rows = [
-                torch.autograd.grad(entry, point, retain_graph=True, materialize_grads=True)[0].flatten()
-                for entry in y.flatten()
-            ]
+            rows = jacobian_rows(y, point)
     except Exception as error:  # it is the learner's function
         return failure("plot_jacobian", error)
-    return checked("J", torch.stack(rows))
+    return checked("J", rows)
+
+
+def jacobian_rows(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The Jacobian of `y`, computed from `x`, of shape (m, n): one product vᵀJ for each row, with v that picks it."""
+    return torch.stack(
+        [torch.autograd.grad(entry, x, retain_graph=True, materialize_grads=True)[0].flatten() for entry in y.flatten()]
+    )
 
 
 def given_vector(name: str, given: Any, wanted: int, matrix: torch.Tensor) -> torch.Tensor | Note:
     """The `wanted` numbers that were given as argument `name`, for a side of `matrix`."""
     if not isinstance(given, torch.Tensor) or given.is_complex():
-        got = _dtype(given) if isinstance(given, torch.Tensor) else type(given).__name__
+        got = dtype_of(given) if isinstance(given, torch.Tensor) else type(given).__name__
         return Note("jacobian.vector", {"name": name, "got": got})
     if given.numel() != wanted:
         size = {"got": given.numel(), "shape": shape(matrix.shape), "wanted": wanted}
@@ -78,7 +83,7 @@ def checked(name: str, tensor: torch.Tensor) -> torch.Tensor | Note:
         plain = dense.to("cpu", torch.float64)
         strange = (~plain.isfinite()).nonzero().tolist()
     except (RuntimeError, NotImplementedError) as error:
-        return Note("jacobian.unreadable", {"name": name, "error": short(str(error), 120)})
+        return Note("jacobian.unreadable", {"name": name, "error": short(error_said(error), 120)})
     if strange:
         return Note("jacobian.not_finite", {"name": name, "count": len(strange), "place": strange[0]})
     return plain
@@ -86,7 +91,3 @@ def checked(name: str, tensor: torch.Tensor) -> torch.Tensor | Note:
 
 def _large(size: Sequence[int]) -> Note:
     return Note("jacobian.large", {"shape": shape(size), "most": ENTRIES})
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")

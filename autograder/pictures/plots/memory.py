@@ -73,7 +73,7 @@ class Memory(Plot):
                 said.append(self.say("memory.phase", phase=named, first=first, last=last, bytes=alive))
         return [*said, self.say("memory.once")]
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         columns = min(len(self.courses), 3)
         rows = -(-len(self.courses) // columns)
         figure = Figure(figsize=(8 if columns > 1 else 6.4, 0.9 + 2.5 * rows))
@@ -85,7 +85,6 @@ class Memory(Plot):
             axes.remove()
         panels[0].set_ylim(0, max(course.peak for course in self.courses) / size * 1.25)
         figure.supylabel(self.say("memory.up", unit=self.say(id)), fontsize=10)
-        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2)
         return figure
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import html
 import io
-import math
 import re
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +49,14 @@ class Plot(ABC):
         """The facts of the plot, one to a line."""
 
     @abstractmethod
+    def _figure(self) -> Figure:
+        """A new figure without its title. Called while the course's style is in force."""
+
     def figure(self) -> Figure:
-        """A new figure. Called while the course's style is in force."""
+        """A new figure with its title. Called while the course's style is in force."""
+        figure = self._figure()
+        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
+        return figure
 
     def refused(self) -> Note | None:
         """Why there is nothing to plot, if there is not."""
@@ -93,7 +98,7 @@ class Refused(Plot):
     def lines(self) -> list[str]:
         return []
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         return Figure()
 
 
@@ -131,11 +136,12 @@ def number(value: float) -> str:
 
 
 def power(value: float) -> str:
-    """A power of ten, to the nearest tenth of its exponent: 10⁻⁵, 10⁻⁵·³."""
+    """One digit and a power of ten, of a number that is not negative: 10⁻⁵, 6·10⁻⁶."""
     if value <= 0:
         return "0"
-    exponent = round(math.log10(value), 1) + 0.0  # no minus zero
-    return "10" + f"{exponent:g}".translate(str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    digit, exponent = f"{value:.0e}".split("e")
+    raised = "10" + str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return raised if digit == "1" else f"{digit}·{raised}"
 
 
 def points(value: float) -> str:
@@ -149,8 +155,3 @@ def unit(most: int) -> tuple[int, str]:
         if most >= 2 * size:
             return size, id
     return 1, "unit.B"
-
-
-def shape(sizes: Sequence[int]) -> str:
-    """A shape as torch writes it."""
-    return str(tuple(int(size) for size in sizes))

@@ -53,7 +53,7 @@ class Progress(Plot):
                 said.append(self.say("progress.mistake", exercise=exercise, says=says))
         return [*said, self.say("progress.others", count=self.others)] if self.others else said
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         rows = range(len(self.lessons))
         figure = Figure(figsize=(8, 1.5 + 0.42 * len(self.lessons)))
         axes = figure.add_subplot()
@@ -80,7 +80,6 @@ class Progress(Plot):
         axes.spines[:].set_visible(False)
         if self.others:
             axes.set_xlabel(self.say("progress.others", count=self.others), loc="left")
-        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         return figure
 
 

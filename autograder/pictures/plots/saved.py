@@ -51,7 +51,7 @@ class SavedByLayer(Plot):
             said += [self.say("saved.layer", layer=layer, bytes=numbers[index]) for layer, numbers in rows]
         return [*said, self.say("saved.once")]
 
-    def figure(self) -> Figure:
+    def _figure(self) -> Figure:
         rows, count = self._rows(), len(self.bytes)
         size, id = unit(max(max(numbers) for _, numbers in rows))
         thick = 0.8 / count
@@ -77,7 +77,6 @@ class SavedByLayer(Plot):
         axes.grid(axis="x")
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(self.say("saved.across", unit=self.say(id)))
-        figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         figure.legend(loc="outside lower left", ncols=1 if count == 1 else 2)
         return figure
 

@@ -11,6 +11,7 @@ import torch
 
 from ...language import Note
 from ...measure import LiveBytes, _LiveBytesMode
+from ..saying import error_said
 from .plot import short
 
 MOST = 6  # ways in one plot
@@ -41,8 +42,7 @@ def names(ways: Sequence[Any]) -> list[str]:
 
 def failure(command: str, error: Exception) -> Note:
     """The learner's function ended with `error`."""
-    said = (str(error).splitlines() or [""])[0]
-    return Note("failed", {"command": command, "error": short(f"{type(error).__name__}: {said}", 200)})
+    return Note("failed", {"command": command, "error": short(error_said(error), 200)})
 
 
 class Trace(LiveBytes):

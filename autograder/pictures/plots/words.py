@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...language import Text
+from ..saying import sentence
 
 WORDS: dict[str, Text] = {
     "unit.B": Text("B", "Б"),
@@ -14,7 +15,8 @@ WORDS: dict[str, Text] = {
         "При запуске {command}() ваша функция завершилась с ошибкой {error}",
     ),
     # -- plot_jacobian ------------------------------------------------------------------------------------------
-    "jacobian.title": Text(
+    "jacobian.title": Text("The Jacobian, J of shape {shape}", "Матрица Якоби, форма J — {shape}"),
+    "jacobian.title.products": Text(
         "The Jacobian and its products, J of shape {shape}", "Матрица Якоби и её произведения, форма J — {shape}"
     ),
     "jacobian.left": Text("v from the left weighs rows", "v слева взвешивает строки"),
@@ -70,9 +72,9 @@ WORDS: dict[str, Text] = {
         "no_grad()?",
     ),
     "jacobian.large": Text(
-        "J has shape {shape}: too many entries for a picture of each (at most {most:,}). Give fewer inputs or "
+        "J has shape {shape}: too many entries for a picture of each (at most {most}). Give fewer inputs or "
         "outputs, or a part of the matrix, as in plot_jacobian(J[:20, :20]).",
-        "Форма J — {shape}: элементов слишком много, чтобы показать каждый (не больше {most:,}). Возьмите меньше "
+        "Форма J — {shape}: элементов слишком много, чтобы показать каждый (не больше {most}). Возьмите меньше "
         "входов или выходов либо часть матрицы, например plot_jacobian(J[:20, :20]).",
     ),
     "jacobian.not_finite": Text(
@@ -100,7 +102,7 @@ WORDS: dict[str, Text] = {
     "accumulation.title": Text(
         "Accumulation: backward passes {passes}, steps {steps}", "Накопление: обратных проходов {passes}, шагов {steps}"
     ),
-    "accumulation.loss": Text("loss", "функция потерь"),
+    "accumulation.loss": Text("loss", "значение функции потерь"),
     "accumulation.norm": Text("norm of .grad", "норма .grad"),
     "accumulation.across": Text("micro-batch (backward pass)", "микробатч (обратный проход)"),
     "accumulation.before": Text("before backward()", "до backward()"),
@@ -108,7 +110,7 @@ WORDS: dict[str, Text] = {
     "accumulation.step": Text("optimizer.step()", "optimizer.step()"),
     "accumulation.pass": Text(
         "{number}: loss {loss}, norm of .grad {before} → {after}",
-        "{number}: функция потерь {loss}, норма .grad {before} → {after}",
+        "{number}: значение функции потерь {loss}, норма .grad {before} → {after}",
     ),
     "accumulation.stepped": Text("   step, with norm {norm}", "   шаг, норма {norm}"),
     "accumulation.first": Text(
@@ -142,8 +144,8 @@ WORDS: dict[str, Text] = {
         "Kept for backward after the forward pass, by layer", "Хранится для обратного прохода после прямого, по слоям"
     ),
     "saved.across": Text("made in the layer, still held ({unit})", "создано в слое и хранится ({unit})"),
-    "saved.total": Text("{name}: {bytes:,} B in all", "{name}: всего {bytes:,} Б"),
-    "saved.layer": Text("  {layer}: {bytes:,} B", "  {layer}: {bytes:,} Б"),
+    "saved.total": Text("{name}: {bytes} B in all", "{name}: всего {bytes} Б"),
+    "saved.layer": Text("  {layer}: {bytes} B", "  {layer}: {bytes} Б"),
     "saved.outside": Text("outside the layers", "вне слоёв"),
     "saved.once": Text(
         "Every storage is counted once; parameters and the input are not counted.",
@@ -179,16 +181,16 @@ WORDS: dict[str, Text] = {
     "memory.title": Text("Live bytes, operation by operation", "Занято байтов, операция за операцией"),
     "memory.across": Text("operations", "операции"),
     "memory.up": Text("alive, {unit}", "занято, {unit}"),
-    "memory.peak": Text("peak {bytes:,} B", "пик {bytes:,} Б"),
+    "memory.peak": Text("peak {bytes} B", "пик {bytes} Б"),
     "memory.text": Text(
-        "{name}: peak {peak:,} B, in the {phase}, after operation {at} of {count}",
-        "{name}: пик {peak:,} Б, {phase}, после операции {at} из {count}",
+        "{name}: peak {peak} B, in the {phase}, after operation {at} of {count}",
+        "{name}: пик {peak} Б, {phase}, после операции {at} из {count}",
     ),
     "memory.phase.forward": Text("forward pass", "прямой проход"),
     "memory.phase.backward": Text("backward pass", "обратный проход"),
     "memory.phase": Text(
-        "  {phase}, operations {first}–{last}: {bytes:,} B alive at its end",
-        "  {phase}, операции {first}–{last}: в конце занято {bytes:,} Б",
+        "  {phase}, operations {first}–{last}: {bytes} B alive at its end",
+        "  {phase}, операции {first}–{last}: в конце занято {bytes} Б",
     ),
     "memory.once": Text(
         "New tensors only, gradients included; every storage is counted once.",
@@ -252,4 +254,4 @@ WORDS: dict[str, Text] = {
 
 def word(id: str, language: str, **parameters: object) -> str:
     """The word or sentence `id` in `language`. Raises KeyError for an id that does not exist."""
-    return WORDS[id].format(**parameters).read(language)
+    return sentence(WORDS, id, language, parameters)
