@@ -746,9 +746,9 @@ double = torch.tensor([1.5, -0.7], dtype=torch.float64, requires_grad=True)
 assert torch.autograd.gradcheck(SquareTemporary.apply, (double,))
 assert not torch.autograd.gradgradcheck(SquareTemporary.apply, (double,), raise_exception=False)
 # %% [markdown] tags=["en"]
-# What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in the frame. Find `twice` there, the 6: what leads on from it?
-# %% [markdown] tags=["ru"] of="ea74973b"
-# Чего не хватает? На рисунке `value` и граф его производной; то, что нужно только для `first`, обведено рамкой. Найдите в ней `twice` — это число 6. Ведёт ли от него что-нибудь дальше?
+# What is missing? The picture draws `value` and the graph of its derivative; what belongs to `first` alone stands in a frame of its own. Find `twice` there, the 6: what leads on from it?
+# %% [markdown] tags=["ru"] of="2c00dcae"
+# Чего не хватает? На рисунке `value` и граф его производной; то, что нужно только для `first`, обведено отдельной рамкой. Найдите в ней `twice` — это число 6. Ведёт ли от него что-нибудь дальше?
 # %% tags=["picture"]
 x = torch.tensor(3.0, requires_grad=True)
 value = x * SquareTemporary.apply(x)

@@ -105,7 +105,7 @@ class Channel:
         while count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise Malformed("cut off") if begun or parts else TimedOut
+                raise TimedOut
             if now >= looked + _LOOK_EVERY:  # also while something drips in
                 look()
                 looked = now
