@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     grade.add_argument("assignment", nargs="?", help="an assignment (default: all that were handed in)")
-    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one per core)")
+    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: cores + 1)")
     grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
     grade.add_argument(
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"

@@ -1,8 +1,8 @@
 """Grading a class: our throughput, stock nbgrader's, and the limit of this way, on the same submissions in one run.
 
-    python benchmarks/grading.py [--json] [--sizes 50 200 1000] [--jobs N] [--stock 6]
+    python benchmarks/grading.py [--json] [--sizes 50 200 1000] [--stock 6]
 
-The limit is the same cells and probes in one warm shell per worker, without isolation, forks, judge or gradebook.
+The limit is the same cells and probes in one warm shell per core, without isolation, forks, judge or gradebook.
 Stock is `nbgrader autograde` with no config of ours, on a part of the submissions. Peak memory is that of all
 processes together, shared pages counted once.
 """
@@ -113,7 +113,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON in the last line")
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 200, 1000])
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--stock", type=int, default=6, help="submissions that stock nbgrader grades")
     chosen = parser.parse_args()
     (lesson,) = COURSE.read(["gradient_accumulation"])
@@ -123,7 +122,7 @@ def main() -> None:
     for size in chosen.sizes:
         folder = base / f"c{size}"
         students = make(folder, lesson, size)
-        command = [BIN / "autograder", "grade", ".", lesson.file_name, "--jobs", str(chosen.jobs)]
+        command = [BIN / "autograder", "grade", ".", lesson.file_name]
         seconds, peak = seconds_of(command, folder)
         per_submission[str(size)] = seconds / size
         peaks.append(peak)
@@ -131,7 +130,7 @@ def main() -> None:
     # The largest class is the last; starting up is a part of its time, as it is of the limit's.
     share = students[: min(len(students), 200)]
     ours = per_submission[str(chosen.sizes[-1])]
-    least = limit(folder, lesson, share, chosen.jobs) / len(share)
+    least = limit(folder, lesson, share, os.cpu_count() or 1) / len(share)
     print(f"the limit: {least:.3f} s each")
 
     plain = base / "stock"

@@ -228,9 +228,11 @@ def test_hooks_have_their_functions_names_and_drawing_leaves_none() -> None:
 
 def test_what_belongs_to_a_gradient_alone_has_its_own_lane() -> None:
     graph = graph_of("gradient_of_a_gradient")
-    lanes = {lane: [n.name for n in graph.nodes if n.lane == lane] for lane in (0, 1)}
-    assert sorted(lanes[0]) == ["AccumulateGrad", "PowBackward0", "SumBackward0"]
-    assert sorted(lanes[1]) == ["MulBackward0", "MulBackward1", "PowBackward0"]
+    loss, grad = graph.outputs
+    lanes = {lane: [n.name for n in graph.nodes if n.lane == lane] for lane in (None, loss, grad)}
+    assert lanes[None] == ["AccumulateGrad"]
+    assert sorted(lanes[loss]) == ["PowBackward0", "SumBackward0"]
+    assert sorted(lanes[grad]) == ["MulBackward0", "MulBackward1", "PowBackward0"]
     assert tensor(graph_of("grad_with_a_graph_of_its_own"), "x").grad_has_graph
 
 

@@ -154,6 +154,7 @@ def test_every_plot_is_a_picture_and_a_text(kind: str, language: str) -> None:
     assert size["width"] <= 800
     root = ET.fromstring(svg)
     assert root.attrib["role"] == "img"
+    assert "max-width:100%;height:auto" in root.attrib["style"]
     assert root.attrib["aria-label"].startswith(text.splitlines()[0])
     assert not list(root.iter("{http://www.w3.org/2000/svg}style"))
     assert svg == shown(made)[0]  # the same plot is the same picture
@@ -285,6 +286,23 @@ def test_of_a_long_loop_the_first_passes_are_shown() -> None:
     assert "The first 60 of 200 backward passes." in written(shown(seen)[0])
 
 
+@pytest.mark.parametrize("losses", [(8.0, 2.0, 2.88), (1.0, 5.0), (3.0,), (-1.0, -4.0)])
+def test_every_marker_is_whole(losses: tuple[float, ...]) -> None:
+    w = torch.ones(1, requires_grad=True)
+    with plot_accumulation(w) as seen:
+        for factor in losses:
+            (w * factor).sum().backward()
+    with plot._styled():
+        figure = seen.figure()
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            for line in axes.lines:
+                if line.get_marker() in ("o", "s"):
+                    radius = (line.get_markersize() + line.get_markeredgewidth()) / 2 * figure.dpi / 72
+                    for _, height in axes.transData.transform(line.get_xydata()):
+                        assert axes.bbox.y0 + radius <= height <= axes.bbox.y1 - radius
+
+
 def test_saved_bytes_are_what_the_graph_keeps() -> None:
     made = plot_saved(NET, DATA, plain, half, every_layer, everything)
     totals = {}
@@ -396,9 +414,27 @@ def test_errors_of_differences_are_those_by_hand() -> None:
             assert error == abs(by_hand.double() - math.cos(1.0)).item()
         worst = [max(curve.errors[max(i - 1, 0) : i + 2]) for i in range(len(curve.errors))]
         assert worst[curve.best] == min(worst)
-        assert f"error there up to {min(worst):.3g}" in str(made)
+        said = f"best step about {plot.power(curve.steps[curve.best])}, error there up to {plot.power(min(worst))}"
+        assert said in str(made)
+        assert any(said in text for text in written(shown(made)[0]))
     best = [math.log10(curve.steps[curve.best]) for curve in made.curves]
     assert best == [pytest.approx(power, abs=1) for power in (-8, -5.3, -3.7, -2.5)]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (10**-5, "10⁻⁵"),
+        (10**-5.25, "6·10⁻⁶"),
+        (9.7e-3, "10⁻²"),
+        (0.5, "5·10⁻¹"),
+        (1, "10⁰"),
+        (4e12, "4·10¹²"),
+        (0, "0"),
+    ],
+)
+def test_a_power_is_a_digit_and_a_whole_exponent(value: float, said: str) -> None:
+    assert plot.power(value) == said
 
 
 def test_the_error_is_of_the_worst_entry_of_a_jacobian() -> None:
@@ -422,6 +458,25 @@ def test_progress_is_that_of_the_record() -> None:
     assert f"leaf_tensors: {passed.points:g} of {leaf.maximum:g} points, 1 of {leaf.count} exercises" in text
     assert failed.mistakes[leaf.mistakes[0][1]].says.en in text
     assert f"{passed.points:g} / {leaf.maximum:g}" in written(shown(made)[0])
+
+
+def test_numbers_are_written_as_the_language_does() -> None:
+    wide = torch.ones(1024, 8)
+    SESSION.language = "ru"
+    for made in (plot_saved(NET, wide, plain), plot_memory(wide, plain)):
+        whole, svg = str(made), " ".join(written(shown(made)[0]))
+        for text in (whole, svg):
+            assert re.search("\\d\N{NO-BREAK SPACE}\\d{3} Б", text)
+            assert not re.search(r"\d,\d{3}", text)
+
+
+def test_a_jacobian_says_what_it_is_and_speaks_of_products_only_where_it_has_some() -> None:
+    for made, title in (
+        (plot_jacobian(J), "The Jacobian, J of shape (4, 6)"),
+        (plot_jacobian(J, left=LEFT), "The Jacobian and its products, J of shape (4, 6)"),
+    ):
+        assert str(made).startswith(f"{title}\n")
+        assert title in written(shown(made)[0])
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -489,6 +544,15 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "memory of nothing": (lambda: plot_memory(DATA, lambda x: None), "made no tensors"),
     "progress of nothing": (plot_progress, "No answer has been checked yet."),
 }
+
+
+def test_an_error_without_a_message_is_said_by_its_name() -> None:
+    def unfinished(x: torch.Tensor) -> None:
+        raise NotImplementedError
+
+    made = [plot_saved(NET, DATA, unfinished), plot_memory(DATA, unfinished), plot_jacobian(unfinished, POINT)]
+    for each in (*made, plot_differences(unfinished, 1.0)):
+        assert str(each).endswith("it ended with NotImplementedError")
 
 
 @pytest.mark.parametrize("kind", REFUSED)

@@ -411,6 +411,30 @@ def test_several_outputs_are_told_to_be_added_and_drawn() -> None:
         assert "ProdBackward0" in picture
 
 
+def test_an_error_without_a_message_is_said_by_its_name() -> None:
+    class Unfinished(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+            raise NotImplementedError
+
+    loss = Unfinished.apply(torch.ones(1, requires_grad=True)) * 2  # type: ignore[no-untyped-call]
+    result = steps(loss)
+    assert result.run.error == "NotImplementedError"
+    assert any(line.endswith(": NotImplementedError") for line in str(result).splitlines())
+
+
+def test_a_number_that_was_saved_stays_a_number_when_it_is_freed() -> None:
+    w = torch.tensor(1.0, requires_grad=True)
+    result = steps((4 - w * 2) ** 2)
+    pictures = [written(ElementTree.fromstring(file)) for file in result._pictures()]
+    rows = [re.findall("savedother.*?(?:held|freed)", picture) for picture in pictures]
+    assert rows == [["savedother=2anumberheld"]] * 2 + [["savedother=2anumberfreed"]] * 2
+
+
 def test_a_pass_that_fails_at_its_first_step_is_drawn_with_the_error() -> None:
     x = torch.ones((), requires_grad=True)
     loss = x.exp()

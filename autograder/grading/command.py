@@ -24,6 +24,8 @@ from .places import said
 from .settings import CourseSettings, course_settings
 from .standby import Standby
 
+_JOBS = (os.cpu_count() or 1) + 1  # one more than cores: while this process judges one, its core runs another
+
 
 def grade_course(
     root: Path,
@@ -51,7 +53,7 @@ def grade_course(
         for name in chosen:
             progress = Progress(name)
             results[name] = grade(
-                course, name, standby, jobs=jobs or os.cpu_count() or 1, force=force, seen=progress.show
+                course, name, standby, jobs=jobs or _JOBS, force=force, seen=progress.show
             )
             progress.end()
     if as_json:
@@ -81,7 +83,7 @@ def judge_again(
     course = course_settings(root)
     with _standby(course, isolation, starting) as standby:
         changes = grade_again(
-            course, assignment, exercise, standby, jobs=jobs or os.cpu_count() or 1, apply=apply, lower=lower
+            course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower
         )
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=1))

@@ -52,18 +52,13 @@ class _Drawing:
     def source(self) -> str:
         graph, tell = self.graph, self.tell
         homes = self._homes()
-        for lane in sorted({node.lane for node in graph.nodes}):
-            members = [node for node in graph.nodes if node.lane == lane]
-            if lane == 0:
-                self._lane(self.dot, members, homes)
+        for lane in tell.lanes():
+            if lane is None:
+                self._lane(self.dot, lane, homes)
                 continue
-            said = tell.say("lane", name=tell.name(graph.outputs[lane]))
             with self.dot.subgraph(name=f"cluster{lane}") as cluster:
-                cluster.attr(label=escaped(said), **LANE)
-                self._lane(cluster, members, homes)
-        for tensor in tell.shown:
-            if tensor.id not in homes:
-                self._tensor(self.dot, tensor)
+                cluster.attr(label=escaped(tell.say("lane", name=tell.name(lane))), **LANE)
+                self._lane(cluster, lane, homes)
         for edge in graph.edges:
             self._edge(edge)
         self._tensor_edges()
@@ -71,23 +66,23 @@ class _Drawing:
             self.dot.node(f"n{id}", "…", **SIGN)
         return str(self.dot.source)
 
-    def _homes(self) -> dict[int, int]:
+    def _homes(self) -> dict[int, int | None]:
         """For each tensor the lane that it stands in: of the node that made it, of its leaf's, or of all its users."""
         lanes = {node.id: node.lane for node in self.graph.nodes}
-        users: dict[int, set[int]] = {}
+        users: dict[int, set[int | None]] = {}
         for edge in self.graph.edges:
             if edge.tensor is not None and edge.source in lanes:
                 users.setdefault(edge.tensor, set()).add(lanes[edge.source])
-        homes = {tensor: of.pop() for tensor, of in users.items() if len(of) == 1}
+        homes: dict[int, int | None] = {tensor: of.pop() for tensor, of in users.items() if len(of) == 1}
         homes |= {tensor.id: lanes[tensor.node] for tensor in self.tell.shown if tensor.node in lanes}
         return homes | {node.leaf: node.lane for node in self.graph.nodes if node.leaf is not None}
 
-    def _lane(self, where: graphviz.Digraph, members: list[Node], homes: Mapping[int, int]) -> None:
-        for node in members:
-            if node.leaf is None:
+    def _lane(self, where: graphviz.Digraph, lane: int | None, homes: Mapping[int, int | None]) -> None:
+        for node in self.graph.nodes:
+            if node.leaf is None and node.lane == lane:
                 self._step(where, node)
         for tensor in self.tell.shown:
-            if homes.get(tensor.id) == members[0].lane:
+            if homes.get(tensor.id) == lane:
                 self._tensor(where, tensor)
 
     # -- boxes --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A graph with too many nodes, made small enough to draw: repetitions, parts of a model, then what is far away."""
+"""A graph too large or too wide for a page, made small enough: repetitions, parts of a model, then what is far away."""
 
 from __future__ import annotations
 
@@ -10,21 +10,49 @@ from ..language import Note
 from .model import Edge, Graph, Node, Tensor
 
 LIMIT = 40  # nodes that a page holds, leaves not counted
+WIDE = 4  # of these side by side; more boxes than these are too small to read on a page
 _NEAREST = 10  # of a graph without any order only the steps next to the output
 _LONGEST = 64  # nodes in one repetition; a longer pattern is a part of a model, and has a name
 
 
 def fold(graph: Graph) -> Graph:
     """`graph` itself when it can be drawn, else one with folded nodes and a note that says so."""
-    if _steps(graph) <= LIMIT:
+    if _fits(graph):
         return graph
     folded = _without_repetitions(graph)
     if _steps(folded) > LIMIT:
         folded = _by_module(folded)
-    note = Note("note.folded", {"size": graph.size, "shown": _steps(folded)})
-    if _steps(folded) > LIMIT:
-        folded, note = _nearest(folded), Note("note.cut", {"size": graph.size, "shown": _NEAREST})
-    return replace(folded, notes=(*folded.notes, note))
+    notes = [Note("note.folded", {"size": graph.size, "shown": _steps(folded)})]
+    if not _fits(folded):
+        folded = _nearest(folded)
+        notes = [Note("note.cut", {"size": graph.size, "shown": _steps(folded) - 1})]
+    if len(folded.outputs) < len(graph.outputs):
+        notes.append(Note("note.outputs", {"count": len(graph.outputs), "shown": len(folded.outputs)}))
+    return replace(folded, notes=(*folded.notes, *notes))
+
+
+def _fits(graph: Graph) -> bool:
+    return _steps(graph) <= LIMIT and _width(graph) <= WIDE
+
+
+def _width(graph: Graph) -> int:
+    """The most steps that are equally far from where backward begins; of those beside others only the others."""
+    beside, below = _beside(graph), _below(graph)
+    far: dict[int, int] = {}
+    for node in graph.nodes:
+        for child in below.get(node.id, ()):
+            far[child] = max(far.get(child, 0), far.get(node.id, 0) + 1)
+    steps = [node.id for node in graph.nodes if node.leaf is None and node.id not in beside]
+    return max(Counter(far.get(id, 0) for id in steps).values(), default=0)
+
+
+def _below(graph: Graph) -> dict[int, list[int]]:
+    """The nodes to which each node sends gradients."""
+    below: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        if edge.target is not None:
+            below.setdefault(edge.source, []).append(edge.target)
+    return below
 
 
 def _steps(graph: Graph) -> int:
@@ -33,7 +61,7 @@ def _steps(graph: Graph) -> int:
 
 def _without_repetitions(graph: Graph) -> Graph:
     """The first repetition of a pattern stays as it is, the others become one node; the most repeated pattern first."""
-    while _steps(graph) > LIMIT:
+    while not _fits(graph):
         beside = _beside(graph)
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
         start, period, times = _best_repetition([(n.name, n.outputs, len(n.saved), n.count) for n in steps])
@@ -93,10 +121,7 @@ def _by_module(graph: Graph) -> Graph:
 
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
     """For each step the path of the module whose parameters it uses, or else that of what it is computed from."""
-    below: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        if edge.target is not None:
-            below.setdefault(edge.source, []).append(edge.target)
+    below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}
     paths: dict[int, tuple[str, ...]] = {}
     own = {node.id for node in graph.nodes if node.leaf is not None} | _beside(graph).keys()
@@ -110,17 +135,15 @@ def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
 
 
 def _nearest(graph: Graph) -> Graph:
-    """The nodes nearest to the outputs; all others become one."""
-    below: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        if edge.target is not None:
-            below.setdefault(edge.source, []).append(edge.target)
+    """The nodes nearest to the outputs, no more side by side than fit; all others become one."""
+    below = _below(graph)
     steps = {node.id for node in graph.nodes if node.leaf is None}
     records = {tensor.id: tensor for tensor in graph.tensors}
     front = [node for output in graph.outputs if (node := records[output].node) is not None]
     near: dict[int, None] = {}
     while front and len(near) < _NEAREST:
-        near.update(dict.fromkeys(front[: _NEAREST - len(near)]))
+        front = [*dict.fromkeys(front)][: min(WIDE - 1, _NEAREST - len(near))]
+        near.update(dict.fromkeys(front))
         front = [*dict.fromkeys(c for node in front for c in below.get(node, ()) if c in steps and c not in near)]
     return _contract(graph, {node: "rest" for node in steps if node not in near}, {"rest": {}})
 
@@ -154,7 +177,10 @@ def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashab
             group = group_of[node.id]
             nodes.append(replace(_one(members[group]), **says.get(group, {})))  # type: ignore[arg-type]
     edges = _merged(graph.edges, first)
-    return replace(graph, nodes=tuple(nodes), edges=edges, tensors=_still_seen(graph, nodes, edges))
+    made = {tensor.id: tensor.node for tensor in graph.tensors}
+    outputs = tuple(output for output in graph.outputs if made[output] not in first)
+    graph = replace(graph, nodes=tuple(nodes), edges=edges, outputs=outputs or graph.outputs[:1])
+    return replace(graph, tensors=_still_seen(graph))
 
 
 def _one(members: list[Node]) -> Node:
@@ -164,7 +190,9 @@ def _one(members: list[Node]) -> Node:
         inside.update(dict(node.inside) or {node.name: 1})
     saved = tuple(saved for node in members for saved in node.saved)
     count = sum(node.count for node in members)
-    return replace(members[0], name="", saved=saved, leaf=None, count=count, inside=tuple(inside.most_common()))
+    lane = members[0].lane if len({node.lane for node in members}) == 1 else None
+    names = tuple(inside.most_common())
+    return replace(members[0], name="", saved=saved, leaf=None, count=count, inside=names, lane=lane)
 
 
 def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:
@@ -182,10 +210,10 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
     return tuple(replace(edge, count=count) for edge, count in merged.items())
 
 
-def _still_seen(graph: Graph, nodes: list[Node], edges: tuple[Edge, ...]) -> tuple[Tensor, ...]:
+def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
     """The outputs, and the tensors that a node or an edge which was not folded still speaks of."""
-    whole = {node.id for node in nodes if node.count == 1}
-    seen = {*graph.outputs, *(edge.tensor for edge in edges), *(node.leaf for node in nodes)}
-    seen |= {saved.tensor for node in nodes if node.count == 1 for saved in node.saved}
+    whole = {node.id for node in graph.nodes if node.count == 1}
+    seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}
+    seen |= {saved.tensor for node in graph.nodes if node.count == 1 for saved in node.saved}
     seen |= {tensor.id for tensor in graph.tensors if tensor.node in whole}
     return tuple(tensor for tensor in graph.tensors if tensor.id in seen)

@@ -92,9 +92,10 @@ class Output:
 class Node:
     """One step of backward. `leaf` is the tensor into whose `.grad` an AccumulateGrad node adds.
 
-    `lane` numbers the drawn output that leads to it first: with `draw(loss, grad)` after `create_graph=True`, what
-    belongs to the gradient alone is lane 1. A folded node stands for `count` nodes, whose names it lists in `inside`;
-    `repeats` says how often they repeat the ones drawn before it, and `label` which part of a model they are.
+    `lane` is the output that alone leads to it, of several that were drawn: with `draw(loss, grad)` after
+    `create_graph=True` that is `grad` for what only the gradient needs. A folded node stands for `count` nodes, whose
+    names it lists in `inside`; `repeats` says how often they repeat the ones drawn before it, and `label` which part of
+    a model they are.
     """
 
     id: int
@@ -103,7 +104,7 @@ class Node:
     saved: tuple[Saved, ...]
     leaf: int | None = None
     custom: bool = False
-    lane: int = 0
+    lane: int | None = None
     count: int = 1
     inside: tuple[tuple[str, int], ...] = ()
     repeats: int = 0
@@ -132,7 +133,8 @@ class Graph:
     """The whole graph, outputs first, every node before those that its gradients go to.
 
     `notes` are the sentences to say about it (why there is none, that it was freed, how it was folded); `size` counts
-    its nodes before any folding.
+    its nodes before any folding. `alone` are pairs of an output and the bytes that its graph would keep by itself, when
+    several outputs have graphs.
     """
 
     nodes: tuple[Node, ...]
@@ -141,6 +143,7 @@ class Graph:
     outputs: tuple[int, ...]
     notes: tuple[Note, ...] = ()
     size: int = 0
+    alone: tuple[tuple[int, int], ...] = ()
 
     @property
     def saved(self) -> tuple[Saved, ...]:

@@ -25,19 +25,22 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
     None of the outputs may be one that torch refuses to speak of (`refusal`).
     """
     with warnings.catch_warnings(action="ignore"), unnoticed():
-        lanes = _lanes(outputs)
+        order = graph_nodes(*(y for y in outputs if y.grad_fn is not None))
         named = [(name, tensor) for name, tensor in named_tensors(namespace) if refusal(tensor) is None]
-        registry = Registry({node: index for index, node in enumerate(lanes)}, named)
+        registry = Registry({node: index for index, node in enumerate(order)}, named)
         drawn = tuple(registry.record(y, None if y.is_leaf else "output") for y in outputs)
-        for node in lanes:
+        for node in order:
             if (variable := variable_of(node)) is not None:
                 registry.record(variable)
         registry.note_named()
         registry.note_views()
-        nodes = [_node(node, index, lane, registry) for index, (node, lane) in enumerate(lanes.items())]
-        edges = [edge for node in lanes for edge in _edges(node, nodes, registry)]
-        _fill_in_saved(lanes, nodes, edges, registry)
-        return Graph(tuple(nodes), tuple(edges), tuple(registry.records), drawn, size=len(nodes))
+        behind = {output: graph_nodes(y) for output, y in zip(drawn, outputs) if y.grad_fn is not None}
+        lanes = _lanes(behind)
+        nodes = [_node(node, index, lanes.get(node), registry) for index, node in enumerate(order)]
+        edges = [edge for node in order for edge in _edges(node, nodes, registry)]
+        kept = _fill_in_saved(order, nodes, edges, registry)
+        alone = [(output, _bytes_of(inside, kept)) for output, inside in behind.items()] if len(behind) > 1 else []
+        return Graph(tuple(nodes), tuple(edges), tuple(registry.records), drawn, size=len(nodes), alone=tuple(alone))
 
 
 def refusal(tensor: torch.Tensor) -> str | None:
@@ -50,17 +53,21 @@ def refusal(tensor: torch.Tensor) -> str | None:
     return None
 
 
-def _lanes(outputs: Sequence[torch.Tensor]) -> dict[Any, int]:
-    """The nodes in the graph's order, each with the number of the first output that leads to it."""
-    rooted = [y for y in outputs if y.grad_fn is not None]
-    lanes: dict[Any, int] = {}
-    for number, output in enumerate(rooted):
-        for node in graph_nodes(output):
-            lanes.setdefault(node, number)
-    return {node: lanes[node] for node in graph_nodes(*rooted)}
+def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
+    """Of several outputs, each with the nodes behind it: the one that leads to a node, where no other one does."""
+    leading: dict[Any, list[int]] = {}
+    for output, nodes in behind.items():
+        for node in nodes:
+            leading.setdefault(node, []).append(output)
+    return {node: found[0] for node, found in leading.items() if len(found) == 1 < len(behind)}
 
 
-def _node(node: Any, index: int, lane: int, registry: Registry) -> Node:
+def _bytes_of(nodes: list[Any], kept: Mapping[Any, Mapping[int, int]]) -> int:
+    """The bytes of the storages that `nodes` keep, each once."""
+    return sum({key: size for node in nodes for key, size in kept[node].items()}.values())
+
+
+def _node(node: Any, index: int, lane: int | None, registry: Registry) -> Node:
     made = tuple(
         Output(tuple(int(size) for size in one.shape), dtype_of(one), str(one.device))
         for one in safely(lambda: node._input_metadata) or ()
@@ -83,15 +90,20 @@ def _edges(node: Any, nodes: list[Node], registry: Registry) -> Iterator[Edge]:
             yield Edge(source, slot, reached.id, output, tensor, shape)
 
 
-def _fill_in_saved(lanes: dict[Any, int], nodes: list[Node], edges: list[Edge], registry: Registry) -> None:
-    """Put into each node what it saved, and onto edges that stop the constant where they do, when it was saved."""
+def _fill_in_saved(
+    order: list[Any], nodes: list[Node], edges: list[Edge], registry: Registry
+) -> dict[Any, dict[int, int]]:
+    """Put into each node what it saved, and onto edges that stop the constant where they do, when it was saved.
+
+    Returns key and bytes of the storages that each node keeps, those of inputs not among them.
+    """
     attributes: dict[type, list[str]] = {}  # looked up once for each type of node: `dir` is slow
     stops: dict[int, list[int]] = {}  # node -> positions of its edges that stop
     for position, edge in enumerate(edges):
         if edge.target is None:
             stops.setdefault(edge.source, []).append(position)
-    counted: set[int] = set()
-    for index, node in enumerate(lanes):
+    counted, kept = set[int](), dict[Any, dict[int, int]]()
+    for index, node in enumerate(order):
         if type(node) not in attributes:
             attributes[type(node)] = [name for name in dir(node) if name.startswith("_raw_saved_")]
         found = [*saved_by(node, attributes[type(node)])]
@@ -101,6 +113,13 @@ def _fill_in_saved(lanes: dict[Any, int], nodes: list[Node], edges: list[Edge], 
             row if tensor is None else _counted(row, tensor, nodes[index], registry, counted) for row, tensor in found
         )
         nodes[index] = replace(nodes[index], saved=rows)
+        kept[node] = {
+            key: size
+            for row, (_, tensor) in zip(rows, found)
+            if tensor is not None and row.counted in ("here", "elsewhere")
+            for key, size in storages(tensor)
+        }
+    return kept
 
 
 def _constants(

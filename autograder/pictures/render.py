@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import html
 import json
 import os
 import struct
@@ -14,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from .element import svg_element
 from .saying import error_said
 
 _SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
@@ -25,10 +25,13 @@ class CannotLayOut(Exception):
 
 
 def svg(source: str, description: str) -> str:
-    """DOT source as SVG, with `description` for screen readers. Raises CannotLayOut."""
-    drawn = _draw(source, "svg").decode()
-    label = html.escape(description, quote=True)
-    return drawn[drawn.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    """DOT source as an element of a page, with `description` for screen readers. Raises CannotLayOut."""
+    return svg_element(svg_file(source), description)
+
+
+def svg_file(source: str) -> str:
+    """DOT source as an SVG file. Raises CannotLayOut."""
+    return _draw(source, "svg").decode()
 
 
 def png(source: str) -> tuple[bytes, int, int]:

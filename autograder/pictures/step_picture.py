@@ -110,7 +110,7 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
     """Freed once its node has run; before that its bytes count where the first of those still to run holds them."""
     if done and row.state in ("held", "packed") and not row.attribute:
-        return replace(row, state="freed", bytes=None, counted="unknown")
+        return replace(row, state="freed", bytes=None, counted="number" if row.counted == "number" else "unknown")
     if not found:
         return row
     keys = {key for key, _ in found}

@@ -90,7 +90,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
 
 def _image(svg: str, says: str) -> str:
     """As a data URI, which untrusted notebooks keep, without what each of its texts repeats."""
-    small = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", svg, flags=re.DOTALL)
+    small = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     small = re.sub(r"<text[^>]*>\s*</text>\s*", "", small)
     small = re.sub(r"<text[^>]*>", lambda tag: re.sub(r' (text-anchor="start"|font-family="[^"]*")', "", tag[0]), small)
     small = small.replace("<svg ", f'<svg font-family="{_FONT}" ', 1)

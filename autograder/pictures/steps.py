@@ -15,7 +15,7 @@ from .freeing import Storages, saved_storages
 from .looking import dtype_of, safely, shape_of
 from .model import Graph
 from .recording import run_backward
-from .render import CannotLayOut, svg
+from .render import CannotLayOut, svg_file
 from .saying import error_said
 from .step_picture import step_dot
 from .step_text import StepTelling
@@ -60,7 +60,7 @@ class Steps:
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
             return [
-                svg(step_dot(self.graph, frames[:count], self.storages, self.language, ends.get(count)), "")
+                svg_file(step_dot(self.graph, frames[:count], self.storages, self.language, ends.get(count)))
                 for count in range(1, len(frames) + 1)
             ]
         except CannotLayOut:

@@ -13,7 +13,7 @@ TENSORS = {
     "constant": {"shape": "box", "style": "filled,dashed", "fillcolor": "#f1f2f4", "color": "#6b7280"},
     "number": {"shape": "box", "style": "filled,dashed", "fillcolor": "#f1f2f4", "color": "#6b7280"},
     "intermediate": {"shape": "box", "style": "filled,rounded", "fillcolor": "#e1ecfd", "color": "#3b6fc4"},
-    "output": {"shape": "box", "peripheries": "2", "fillcolor": "#fdf0c8", "color": "#b45309", "penwidth": "1.4"},
+    "output": {"shape": "box", "peripheries": "2", "fillcolor": "#fdf0c8", "color": "#d97706", "penwidth": "2"},
 }
 STEP = {"shape": "box", "fillcolor": "#f6f7f9", "color": "#6b7280"}
 FOLDED = {"shape": "box3d", "fillcolor": "#eceaf6", "color": "#6d5bb0"}

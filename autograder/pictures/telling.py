@@ -8,6 +8,7 @@ from .model import Graph, Node, Saved, Tensor
 from .saying import number, shape
 from .words import word
 
+_PARTS = 8  # outputs that have their bytes said one by one
 _NAME = 60  # letters; a longer name makes a box wider than the page
 
 
@@ -98,6 +99,11 @@ class Telling:
             lines.append(self.say("adds_up", count=arriving))
         return lines
 
+    def lanes(self) -> list[int | None]:
+        """The outputs that lead to nodes to which no other one leads, and None for everything else."""
+        lanes = {node.lane for node in self.graph.nodes}
+        return [*(output for output in dict.fromkeys(self.graph.outputs) if output in lanes), None]
+
     # -- nodes --------------------------------------------------------------------------------------------------
 
     def title(self, node: Node) -> list[str]:
@@ -131,10 +137,10 @@ class Telling:
 
     def _row(self, row: Saved) -> SavedLine:
         name, state = row.name or self.say("saved.all"), self._state(row)
-        if row.counted == "number" and row.tensor in self.tensors:
-            return SavedLine(f"{name} = {self.name(row.tensor)}", "", self.say("counted.number"), state, row.state)
         if row.tensor is not None and row.tensor in self.tensors and self.tensors[row.tensor].name:
             name += f" = {self.name(row.tensor)}"
+        if row.counted == "number":
+            return SavedLine(name, "", self.say("counted.number"), state, row.state)
         bytes = "" if row.state == "freed" else self.say(f"counted.{row.counted}", bytes=row.bytes or 0)
         kind = "" if row.shape is None else f"{shape(row.shape)} {row.dtype}"
         return SavedLine(name, kind, bytes, state, row.state)
@@ -167,5 +173,10 @@ class Telling:
         if not rows or all(row.state == "freed" for row in rows):
             return []
         total = self.graph.saved_bytes
-        said = self.say("total" if total else "total.nothing", bytes=total)
-        return [said] + ([self.say("total.packed")] if any(row.state == "packed" for row in rows) else [])
+        said = [self.say("total" if total else "total.nothing", bytes=total)]
+        if total and self.graph.alone:
+            drawn = [(id, size) for id, size in self.graph.alone if id in self.tensors][:_PARTS]
+            parts = [f"{self.name(id)} {self.say('counted.here', bytes=size)}" for id, size in drawn]
+            more = ["…"] if len(drawn) < len(self.graph.alone) else []
+            said.append(self.say("total.alone", parts=", ".join(parts + more)))
+        return said + ([self.say("total.packed")] if any(row.state == "packed" for row in rows) else [])

@@ -25,15 +25,17 @@ def _lines(tell: Telling) -> Iterator[str]:
     for tensor in tell.shown:
         if tensor.node is not None:
             made.setdefault(tensor.node, []).append(tensor)
-    lane = 0
-    for node in sorted(graph.nodes, key=lambda node: node.lane):
-        if node.lane != lane:
-            lane = node.lane
-            yield f"--- {tell.say('lane', name=tell.name(graph.outputs[lane]))} ---"
-        for tensor in made.get(node.id, []):
-            yield from _tensor(tell, tensor)
-        if node.leaf is None or node.count > 1:
-            yield from _node(tell, node, ways.get(node.id, []))
+    lanes = tell.lanes()
+    for lane in lanes:
+        inside = [node for node in graph.nodes if node.lane == lane]
+        if len(lanes) > 1 and any(node.leaf is None for node in inside):
+            says = tell.say("lane.shared") if lane is None else tell.say("lane", name=tell.name(lane))
+            yield f"--- {says} ---"
+        for node in inside:
+            for tensor in made.get(node.id, []):
+                yield from _tensor(tell, tensor)
+            if node.leaf is None or node.count > 1:
+                yield from _node(tell, node, ways.get(node.id, []))
     for tensor in tell.shown:
         if tensor.node is None or tensor.node not in tell.nodes:
             yield from _tensor(tell, tensor)

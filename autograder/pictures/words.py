@@ -34,6 +34,7 @@ WORDS: dict[str, Text] = {
     "folded.repeats": Text("the same again, {repeats} more times", "то же самое ещё, повторов: {repeats}"),
     "folded.rest": Text("the rest of the graph", "остальной граф"),
     "lane": Text("only behind {name}", "только для {name}"),
+    "lane.shared": Text("behind several outputs", "для нескольких выходов"),
     # -- what is saved ------------------------------------------------------------------------------------------
     "saved": Text("saved", "сохранено"),
     "saved.all": Text("tensors", "тензоры"),
@@ -63,6 +64,7 @@ WORDS: dict[str, Text] = {
         "Kept for backward beyond the inputs: {bytes} B. Every storage is counted once.",
         "Хранится для обратного прохода сверх входных тензоров: {bytes} Б. Каждое хранилище учтено один раз.",
     ),
+    "total.alone": Text("Each output by itself: {parts}.", "Каждый выход сам по себе: {parts}."),
     "total.nothing": Text(
         "Kept for backward beyond the inputs: nothing.",
         "Для обратного прохода сверх входных тензоров ничего не хранится.",
@@ -135,6 +137,10 @@ WORDS: dict[str, Text] = {
         "others, draw a tensor from inside: draw(h).",
         "В графе узлов: {size}, всё не нарисовать. Здесь ближайшие к выходу, их {shown}. Чтобы увидеть другие, "
         "нарисуйте тензор изнутри: draw(h).",
+    ),
+    "note.outputs": Text(
+        "Outputs given: {count}, drawn: {shown}; the others are inside folded boxes.",
+        "Передано выходов: {count}, нарисовано: {shown}; остальные — внутри свёрнутых блоков.",
     ),
     "note.no_layout": Text(
         "The picture could not be made here ({error}); this is the same as text.",

@@ -6,7 +6,6 @@ that there were others.
 
 from __future__ import annotations
 
-import html
 import io
 import re
 import threading
@@ -23,6 +22,7 @@ from matplotlib.figure import Figure
 
 from ...card import aside, inline
 from ...language import Note
+from ..element import svg_element
 from .words import word
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
@@ -117,11 +117,9 @@ def _svg(figure: Figure, says: str) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # of what is rasterized in it
     drawn = file.getvalue()
-    drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # a style reaches all of the page
     drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # the same ones in every figure
-    root = f'<svg role="img" aria-label="{html.escape(says, quote=True)}" stroke-linejoin="round" '
-    return drawn.replace("<svg ", root, 1)
+    return svg_element(drawn, says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 
 
 def short(text: str, length: int = 28) -> str:
