@@ -52,9 +52,7 @@ def grade_course(
     with _standby(course, isolation, starting) as standby:
         for name in chosen:
             progress = Progress(name)
-            results[name] = grade(
-                course, name, standby, jobs=jobs or _JOBS, force=force, seen=progress.show
-            )
+            results[name] = grade(course, name, standby, jobs=jobs or _JOBS, force=force, seen=progress.show)
             progress.end()
     if as_json:
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
@@ -82,9 +80,7 @@ def judge_again(
     """
     course = course_settings(root)
     with _standby(course, isolation, starting) as standby:
-        changes = grade_again(
-            course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower
-        )
+        changes = grade_again(course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower)
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=1))
     else:
