@@ -186,6 +186,7 @@ def test_what_stands_side_by_side_fits_on_a_page_and_what_is_left_out_is_counted
         said = f"Outputs given: {len(outputs)}, drawn: {len(folded.outputs)};"
         assert said in text
         assert squeezed(said) in squeezed(words_of(svg))
+        assert ", …: " in text.splitlines()[0]
     assert {tensor.id for tensor in folded.tensors if tensor.kind == "output"} == set(folded.outputs)
 
 

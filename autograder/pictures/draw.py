@@ -15,7 +15,7 @@ from .folding import fold
 from .model import Graph
 from .reading import read_graph, refusal
 from .render import CannotLayOut, png, svg
-from .saying import error_said
+from .saying import error_said, text_is_enough
 from .telling import Telling
 from .text import text
 
@@ -45,6 +45,8 @@ class Picture:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
         tell = self._telling()
+        if text_is_enough():
+            return {"text/plain": text(tell)}
         source = dot(tell)
         try:
             image, width, height = png(source)
@@ -59,8 +61,9 @@ def draw(*outputs: Any) -> Picture:
     """The backward graph of one or several tensors: what was computed from what, saved for backward, and landed.
 
     Names are those of the caller's variables. Draws a loss before or after `backward()`, or any tensor on the way;
-    changes nothing. With `draw(loss, grad)` after `create_graph=True` what only `grad` needs stands apart. Never
-    raises: of anything that has no graph the picture says why.
+    changes nothing. Of several outputs, what only one of them needs stands in a frame: with `draw(loss, grad)` after
+    `create_graph=True`, for one, what only the gradient needs. Never raises: of anything that has no graph the picture
+    says why.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})

@@ -147,6 +147,7 @@ class Graph:
 
     @property
     def saved(self) -> tuple[Saved, ...]:
+        """What all nodes keep for backward, node by node."""
         return tuple(saved for node in self.nodes for saved in node.saved)
 
     @property

@@ -108,15 +108,15 @@ class _Recorder:
                     place = self.places.get((index, output))
                     waited = None if place is None else place.waiting
                     if gradient is not None and waited is not None and not _same(waited, gradient):
-                        changes.append(Change(output, gradient_of(waited), gradient_of(gradient)))
+                        changes.append(Change(output, _gradient_of(waited), _gradient_of(gradient)))
                     if place is not None:
                         place.waiting = None
                 self.changes[index] = tuple(changes)
-                self.arrived[index] = tuple(None if g is None else gradient_of(g) for g in arrived)
+                self.arrived[index] = tuple(None if g is None else _gradient_of(g) for g in arrived)
                 variable = variable_of(self.nodes[index])
                 if variable is not None and arrived[0] is not None:
                     # Read now: `.grad` may become the very tensor that arrived, and a hook may change it in place.
-                    before = None if variable.grad is None else gradient_of(variable.grad)
+                    before = None if variable.grad is None else _gradient_of(variable.grad)
                     self.landing[index] = before, _sum(variable.grad, arrived[0]).clone()
 
         return note
@@ -140,7 +140,7 @@ class _Recorder:
             self.changes[index],
             self.holders.let_go(index),
             tuple(
-                (made.output_nr, gradient_of(tensor.grad))
+                (made.output_nr, _gradient_of(tensor.grad))
                 for tensor, made in self.retaining
                 if made.node == self.nodes[index] and tensor.grad is not None
             ),
@@ -155,9 +155,9 @@ class _Recorder:
             place = self.places[edge.target, edge.output]
             place.arrived += 1
             before, place.waiting = place.waiting, _sum(place.waiting, increment)
-            told = None if before is None else gradient_of(before)
-            after = gradient_of(place.waiting)
-            increased = gradient_of(increment)
+            told = None if before is None else _gradient_of(before)
+            after = _gradient_of(place.waiting)
+            increased = _gradient_of(increment)
             yield Sent(edge.slot, edge.target, edge.output, told, increased, after, place.arrived, place.count)
 
     def _landed(self, index: int, variable: torch.Tensor) -> Landed | None:
@@ -166,8 +166,8 @@ class _Recorder:
             return None
         (before, after), now = self.landing.pop(index), variable.grad
         changed = now is None or not _same(now, after)
-        kept = gradient_of(now) if changed and now is not None else None
-        return Landed(before, increment, gradient_of(after), changed, kept)
+        kept = _gradient_of(now) if changed and now is not None else None
+        return Landed(before, increment, _gradient_of(after), changed, kept)
 
     def _hooks(self, index: int, variable: torch.Tensor | None) -> tuple[str, ...]:
         names = [*self.tensor_hooks.get(index, ()), *self.own_hooks[index]()]
@@ -177,7 +177,7 @@ class _Recorder:
         return tuple(names)
 
 
-def gradient_of(tensor: torch.Tensor) -> Gradient:
+def _gradient_of(tensor: torch.Tensor) -> Gradient:
     return Gradient(shape_of(tensor), brief(tensor) or "?")
 
 

@@ -102,7 +102,6 @@ class StepTelling:
                 yield say("steps.in.of", name=of, said=_said(gradient))
             else:
                 yield say("steps.in", said=_said(gradient))
-
         for output, kept in frame.retained:
             yield say("steps.retained", name=self._target(frame.node, output), said=_said(kept))
 

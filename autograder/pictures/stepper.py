@@ -57,10 +57,9 @@ _SCRIPT = """
 })();
 """
 
-
 _FONT = "DejaVu Sans,Verdana,Arial,sans-serif"  # as in the pictures of draw
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
-_LIST = "margin:.3em 0;flex:1 1 22em"
+_LIST = "margin:.3em 0;flex:0 1 24em"
 
 
 def page(tell: StepTelling, pictures: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from .looking import dtype_of, safely, shape_of
 from .model import Graph
 from .recording import run_backward
 from .render import CannotLayOut, svg_file
-from .saying import error_said
+from .saying import error_said, text_is_enough
 from .step_picture import step_dot
 from .step_text import StepTelling
 from .stepper import page
@@ -52,6 +52,8 @@ class Steps:
         tell = self._telling()
         if not self.run.frames:
             return self._still(tell)._repr_mimebundle_()
+        if text_is_enough():
+            return {"text/plain": tell.text()}
         return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
     def _pictures(self) -> list[str]:

@@ -165,6 +165,8 @@ class Telling:
         if not graph.nodes:
             return [self.say("title.none")]
         names = ", ".join(self.name(output) for output in graph.outputs if self.tensors[output].name)
+        if names and any(id not in self.tensors for id, _ in graph.alone):  # some are in folded boxes
+            names += ", …"
         whose = self.say("title.of" if names else "title", names=names, nodes=graph.size)
         return [whose, self.say("arrows"), *self._total()]
 
@@ -177,6 +179,6 @@ class Telling:
         if total and self.graph.alone:
             drawn = [(id, size) for id, size in self.graph.alone if id in self.tensors][:_PARTS]
             parts = [f"{self.name(id)} {self.say('counted.here', bytes=size)}" for id, size in drawn]
-            more = ["…"] if len(drawn) < len(self.graph.alone) else []
-            said.append(self.say("total.alone", parts=", ".join(parts + more)))
+            end = ", …" if len(drawn) < len(self.graph.alone) else "."
+            said.append(self.say("total.alone", parts=", ".join(parts) + end))
         return said + ([self.say("total.packed")] if any(row.state == "packed" for row in rows) else [])

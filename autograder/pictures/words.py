@@ -64,7 +64,7 @@ WORDS: dict[str, Text] = {
         "Kept for backward beyond the inputs: {bytes} B. Every storage is counted once.",
         "Хранится для обратного прохода сверх входных тензоров: {bytes} Б. Каждое хранилище учтено один раз.",
     ),
-    "total.alone": Text("Each output by itself: {parts}.", "Каждый выход сам по себе: {parts}."),
+    "total.alone": Text("Each output by itself: {parts}", "Каждый выход сам по себе: {parts}"),
     "total.nothing": Text(
         "Kept for backward beyond the inputs: nothing.",
         "Для обратного прохода сверх входных тензоров ничего не хранится.",

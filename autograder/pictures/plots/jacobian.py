@@ -60,9 +60,9 @@ class Jacobian(Plot):
         extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
         figure = Figure(figsize=(8.0 if len(sides) > 1 or columns > 8 else 5.2, height + extra + 1.05))
         blocks = {
-            "left": [["v_left", "J_left"], [".", "vJ"]],
-            "right": [["v_right", "."], ["J_right", "Jv"]],
-            "none": [["J_left"]],
+            "left": [["v", "J"], [".", "vJ"]],
+            "right": [["v", "."], ["J", "Jv"]],
+            "none": [["J"]],
         }
         figures = figure.subfigures(1, len(sides), squeeze=False)[0]
         for side, part in zip(sides, figures):
@@ -82,16 +82,16 @@ class Jacobian(Plot):
         rows, columns = self._size()
         scale = _largest(*self.matrix)  # of a product, too, as long as it is not beyond
         written = rows * columns <= _WRITTEN and columns <= 10
-        heat = axes["J_right" if side == "right" else "J_left"]
+        heat = axes["J"]
         _heat(heat, self.matrix, scale, written, "J", below=side == "right")
         if side == "left" and self.left is not None and self.left_product is not None:
-            _heat(axes["v_left"], tuple((entry,) for entry in self.left), _largest(self.left), rows <= 12, "v")
+            _heat(axes["v"], tuple((entry,) for entry in self.left), _largest(self.left), rows <= 12, "v")
             beyond = max(scale, _largest(self.left_product))
             _heat(axes["vJ"], (self.left_product,), beyond, columns <= 10, "vᵀJ", below=True)
             for i in _outlined(self.left):
                 _outline(heat, 0, i, columns, 1)
         if side == "right" and self.right is not None and self.right_product is not None:
-            _heat(axes["v_right"], (self.right,), _largest(self.right), columns <= 10, "v")
+            _heat(axes["v"], (self.right,), _largest(self.right), columns <= 10, "v")
             beyond = max(scale, _largest(self.right_product))
             _heat(axes["Jv"], tuple((entry,) for entry in self.right_product), beyond, rows <= 12, "J v", below=True)
             for j in _outlined(self.right):

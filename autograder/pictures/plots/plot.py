@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from ...card import aside, inline
 from ...language import Note
 from ..element import svg_element
+from ..saying import text_is_enough
 from .words import word
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
@@ -73,6 +74,8 @@ class Plot(ABC):
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any] | tuple[dict[str, Any], dict[str, Any]]:
         if self.refused() is not None:
             return {"text/html": aside(f"<p>{inline(repr(self))}</p>"), "text/plain": repr(self)}
+        if text_is_enough():
+            return {"text/plain": repr(self)}
         with _styled():
             figure = self.figure()
             svg = _svg(figure, "\n".join([self.title(), *self.lines()[:_READ]]))
