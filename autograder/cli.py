@@ -153,6 +153,8 @@ def _course(chosen: argparse.Namespace) -> int:
 def _grade(chosen: argparse.Namespace) -> int:
     from .grading.isolated.starting import Starting
 
+    # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
         from .grading.command import grade_course, judge_again
 

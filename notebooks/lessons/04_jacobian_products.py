@@ -618,11 +618,11 @@ except RuntimeError as error:
 # %% [markdown] tags=["en"]
 # `retain_graph=True` keeps the graph of `f`; the gradient that comes back has none, and differentiating it raises "element 0 of tensors does not require grad and does not have a grad_fn". `create_graph=True` records the backward pass itself.
 #
-# The picture shows what that means. In the dashed frame is what belongs to `g` alone, the recorded backward pass. Its arrows lead on to `x`: along them `g` can be differentiated once more. With `retain_graph=True` there would be no frame.
-# %% [markdown] tags=["ru"] of="c578b9ec"
+# The picture shows what that means. In the frame "only behind g" is what belongs to `g` alone, the recorded backward pass. Its arrows lead on to `x`: along them `g` can be differentiated once more. With `retain_graph=True` that frame would not be there.
+# %% [markdown] tags=["ru"] of="f262ade0"
 # `retain_graph=True` сохраняет граф `f`; у полученного градиента своего графа нет, и попытка его продифференцировать заканчивается ошибкой «element 0 of tensors does not require grad and does not have a grad_fn». С `create_graph=True` записывается и сам обратный проход.
 #
-# На рисунке видно, что это значит. В штриховой рамке — то, что относится только к `g`, то есть записанный обратный проход. Его стрелки ведут дальше, к `x`: по ним `g` можно продифференцировать ещё раз. С `retain_graph=True` этой рамки бы не было.
+# На рисунке видно, что это значит. В рамке «только для g» — то, что относится только к `g`, то есть записанный обратный проход. Его стрелки ведут дальше, к `x`: по ним `g` можно продифференцировать ещё раз. С `retain_graph=True` этой рамки бы не было.
 # %% tags=["picture"]
 from autograder import draw
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .root import visible
 
-_QUIET = frozenset(("compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))
+_QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))
 _REACHING = re.compile(
     r"gc\.get_\w+|ctypes\.(dlopen|dlsym|cdata|cdata/buffer|addressof|call_function|string_at|wstring_at)"
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook)"

@@ -25,7 +25,6 @@ from .child import serve
 from .guard import Guard
 from .isolation import Limits, between_forks, end_with_parent, enter, go_inside
 from .kernel import CannotIsolate
-from .pages import collapse
 from .rehearsal import rehearse, warm_shell
 from .root import HOME, TMP
 
@@ -63,7 +62,6 @@ class Template:
     def do_rehearse(self, lesson: str, cells: list[str], modules: list[str]) -> None:
         """Run what children will run (see `rehearse`)."""
         single = rehearse(self._shell, lesson, cells, modules)
-        collapse()
         self._lesson, self._guard = lesson, None
         self._control.send(json.dumps({"single": single}).encode())
 
