@@ -165,23 +165,13 @@ class Book:
         for each in wanted.notebooks:
             result = notebooks.get(each.name, NotebookScores(handed_in=False))
             submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
-            rows.put(Grade, submitted, self._grades(submitted, each, result))
+            manual = rows.of(Grade, submitted, each.graded, Grade.manual_score)
+            rows.put(Grade, submitted, _grades(each, result, manual))
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, comments)
         if wanted.due:
             self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student)
         return float(self._db.scalar(select(SubmittedAssignment.score).where(SubmittedAssignment.id == submission)))
-
-    def _grades(self, submitted: str, notebook: NotebookLayout, result: NotebookScores) -> dict[str, dict[str, Any]]:
-        manual = dict(
-            self._db.execute(select(Grade.cell_id, Grade.manual_score).where(Grade.notebook_id == submitted)).all()
-        )
-        grades = {}
-        for cell, name in notebook.graded.items():
-            score = result.scores.get(name, Score(0.0, result.handed_in))
-            again = result.handed_in and manual.get(cell) is not None
-            grades[cell] = {"auto_score": score.points, "needs_manual_grade": score.waits or again}
-        return grades
 
     def _settle(self, submission: SubmittedAssignment, student: str) -> None:
         """The late penalty that follows from the scores."""
@@ -193,6 +183,15 @@ class Book:
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
         self._db.flush()
         self._db.refresh(submission, ["score"])
+
+
+def _grades(notebook: NotebookLayout, result: NotebookScores, manual: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    grades = {}
+    for cell, name in notebook.graded.items():
+        score = result.scores.get(name, Score(0.0, result.handed_in))
+        again = result.handed_in and manual.get(cell) is not None
+        grades[cell] = {"auto_score": score.points, "needs_manual_grade": score.waits or again}
+    return grades
 
 
 def _passes(error: SQLAlchemyError) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,9 +61,14 @@ class Rows:
         """Give a row other values."""
         self._db.execute(update(model), [{"id": id, **values}])
 
+    def of(self, model: Any, submitted: str, cells: Iterable[str], column: Any) -> dict[str, Any]:
+        """One column by cell, of the rows that one submitted notebook has. The index is by cell first."""
+        wanted = select(model.cell_id, column).where(model.cell_id.in_(list(cells)), model.notebook_id == submitted)
+        return dict(self._db.execute(wanted).all())
+
     def put(self, model: Any, submitted: str, rows: Mapping[str, dict[str, Any]]) -> None:
         """Values by cell for one submitted notebook: rows that are there are changed, the others added."""
-        there = dict(self._db.execute(select(model.cell_id, model.id).where(model.notebook_id == submitted)).all())
+        there = self.of(model, submitted, rows, model.id)
         old = [{"id": there[cell], **values} for cell, values in rows.items() if cell in there]
         new = [
             {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there
