@@ -375,6 +375,14 @@ MESSAGES: dict[str, Text] = {
 }
 
 
+def grouped(value: float, language: str) -> str:
+    """1,234 in English; 1 234 in Russian, which writes decimals with a comma."""
+    return f"{value:,}" if language == "en" else f"{value:,}".translate(_RUSSIAN)
+
+
+_RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
+
+
 def message(id: str, **parameters: object) -> Text:
     """The interface sentence `id` in both languages. Raises KeyError for an id that does not exist."""
     return MESSAGES[id].format(**parameters)

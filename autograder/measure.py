@@ -6,6 +6,7 @@ judged in a run with measuring switched on.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -31,15 +32,23 @@ def counting_backward_runs() -> Iterator[Count]:
     All of them end in one function of torch.autograd, from other threads too. A run batched by vmap counts once;
     forward mode starts none.
     """
-    count, engine = Count(), torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    count = Count()
 
-    def counted(*args: Any, **kwargs: Any) -> Any:
+    def counted(engine: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         count.times += 1
         return engine(*args, **kwargs)
 
-    torch.autograd._engine_run_backward = counted  # type: ignore[attr-defined]
-    try:
+    with around_backward(counted):
         yield count
+
+
+@contextmanager
+def around_backward(run: Callable[..., Any]) -> Iterator[None]:
+    """In the block `run(engine, roots, *args, **kwargs)` stands for torch's engine, whatever starts a backward pass."""
+    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    torch.autograd._engine_run_backward = functools.partial(run, engine)  # type: ignore[attr-defined]
+    try:
+        yield
     finally:
         torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
@@ -199,19 +208,21 @@ class LiveBytes:
     peak: int = 0
     _seen: set[int] = field(default_factory=set)
 
-    def _made(self, storage: torch.UntypedStorage) -> None:
+    def made(self, storage: torch.UntypedStorage) -> None:
+        """A storage begins to count, until its last owner lets go."""
         key, size = id(storage), storage.nbytes()
         self._seen.add(key)
         self.now += size
         self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self._freed, key, size)
+        weakref.finalize(storage, self.freed, key, size)
 
-    def _freed(self, key: int, size: int) -> None:
+    def freed(self, key: int, size: int) -> None:
+        """The storage with the id `key` was let go."""
         self.now -= size
         self._seen.discard(key)
 
 
-class _LiveBytesMode(TorchDispatchMode):
+class LiveBytesMode(TorchDispatchMode):
     """Watches the outputs of every op of this thread. A storage counts until its last owner, Python or C++, lets go."""
 
     def __init__(self, live: LiveBytes, known: Iterable[torch.Tensor]) -> None:
@@ -229,7 +240,7 @@ class _LiveBytesMode(TorchDispatchMode):
         for tensor in _tensors(result):
             storage = tensor.untyped_storage()
             if id(storage) not in self.live._seen and id(storage) not in inputs and not tensor._is_zerotensor():
-                self.live._made(storage)
+                self.live.made(storage)
         return result
 
 
@@ -242,7 +253,7 @@ def live_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[LiveBytes]:
     networks. Drop `.grad` first, or gradients are missed.
     """
     live = LiveBytes()
-    with _LiveBytesMode(live, known):
+    with LiveBytesMode(live, known):
         yield live
 
 

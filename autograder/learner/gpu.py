@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..language import message
+from ..language import grouped, message
 from ..notebook import SESSION, Reply, Table
 
 RECORDINGS = Path(__file__).parents[2] / "assets" / "cuda"
@@ -47,5 +47,9 @@ def gpu_peak(work: Callable[[], object]) -> int:
 
 
 def _table(title: str, measured: Measured, **parameters: str) -> Table:
-    rows = tuple((label, str(value) if isinstance(value, bool) else f"{value:,}") for label, value in measured.items())
+    language = SESSION.language or "en"
+    rows = tuple(
+        (label, str(value) if isinstance(value, bool) else grouped(value, language))
+        for label, value in measured.items()
+    )
     return Table(message(title, **parameters).read(SESSION.language), ("", ""), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..language import Text
+from ..language import Text, grouped
 from ..learner.records import being_graded
 
 
@@ -13,17 +13,12 @@ def text_is_enough() -> bool:
     return being_graded() == "autograde"
 
 
-def number(value: int, language: str) -> str:
-    """1,234 in English; 1 234 in Russian, which writes decimals with a comma."""
-    return f"{value:,}" if language == "en" else f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
-
-
 def sentence(words: Mapping[str, Text], id: str, language: str, parameters: Mapping[str, object]) -> str:
-    """The sentence `id` of `words` in `language`, ints among its parameters written as `number` does.
+    """The sentence `id` of `words` in `language`, ints among its parameters written as `grouped` does.
 
     Raises KeyError for an id that does not exist.
     """
-    said = {name: number(value, language) if type(value) is int else value for name, value in parameters.items()}
+    said = {name: grouped(value, language) if type(value) is int else value for name, value in parameters.items()}
     return words[id].format(**said).read(language)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..language import grouped
 from .model import Graph, Node, Saved, Tensor
-from .saying import number, shape
+from .saying import shape
 from .words import word
 
 _PARTS = 8  # outputs that have their bytes said one by one
@@ -45,7 +46,7 @@ class Telling:
 
     def number(self, value: int) -> str:
         """A whole number as the language writes it."""
-        return number(value, self.language)
+        return grouped(value, self.language)
 
     # -- tensors ------------------------------------------------------------------------------------------------
 

@@ -196,8 +196,8 @@ torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwarg
         "the code of a function replaced, the function left",
         """
 import autograder.measure as measure
-def _made(self, storage): pass
-measure.LiveBytes._made.__code__ = _made.__code__
+def made(self, storage): pass
+measure.LiveBytes.made.__code__ = made.__code__
 """,
         flagged="__code__",
     ),

@@ -19,6 +19,7 @@ LARGEST_ANSWER = 8 << 20  # of one from a child: as JSON data in memory, it can 
 _PROOF = 16  # bytes
 _LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character may be
 _LENGTH = struct.Struct("!I")
+_REST = 1.0  # seconds for the rest of a message that has begun in time
 _LOOK_EVERY = 0.2  # seconds between two looks at what the child uses
 
 
@@ -84,6 +85,8 @@ class Channel:
         (length,), proof = _LENGTH.unpack_from(head), head[_LENGTH.size :]
         if length > self._largest:
             raise Malformed(f"a message of {length} bytes")
+        if deadline is not None:
+            deadline = max(deadline, time.monotonic() + _REST)
         data = self._exactly(length, deadline, look, begun=True)
         if proof != self._proof(self._received, data):
             raise Malformed("another sender")
@@ -105,7 +108,7 @@ class Channel:
         while count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise TimedOut
+                raise Malformed("cut off") if begun or parts else TimedOut
             if now >= looked + _LOOK_EVERY:  # also while something drips in
                 look()
                 looked = now

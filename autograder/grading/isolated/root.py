@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import sysconfig
@@ -45,6 +46,7 @@ def make(user: int) -> None:
     """
     root = _NEW_ROOT
     _mount("none", "/", None, _RECURSIVE | _PRIVATE)
+    _below_writable()
     # Opened before `root` is covered: what is shown may lie below it.
     shown = [(path, path.is_dir(), None if path.is_symlink() else os.open(path, os.O_PATH)) for path in visible()]
     links = {path: path.readlink() for path, _, opened in shown if opened is None}
@@ -52,19 +54,11 @@ def make(user: int) -> None:
     for folder in ("proc", "dev", "etc", "old", HOME[1:], TMP[1:]):
         Path(root, folder).mkdir(parents=True, exist_ok=True)
     for path, is_folder, opened in shown:
-        inside = Path(root + str(path))
-        inside.parent.mkdir(parents=True, exist_ok=True)
         if opened is None:
-            inside.symlink_to(links[path])
-            continue
-        if is_folder:
-            inside.mkdir(exist_ok=True)
+            Path(root + str(path)).parent.mkdir(parents=True, exist_ok=True)
+            Path(root + str(path)).symlink_to(links[path])
         else:
-            inside.touch()
-        _mount(f"/proc/self/fd/{opened}", str(inside), None, _BIND | _RECURSIVE)
-        os.close(opened)
-        kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a mount's own flags cannot be taken off
-        _mount(None, str(inside), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | kept)
+            _show(opened, Path(root + str(path)), is_folder)
     for device in ("null", "zero", "random", "urandom"):
         Path(root, "dev", device).touch()
         _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)
@@ -92,9 +86,31 @@ def renew(disk_bytes: int) -> None:
 
 
 def _mount_empty(disk_bytes: int) -> None:
+    """New folders to write in, with what lies below them shown again: a package that is installed in /tmp, say."""
+    kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
     for folder in (HOME, TMP):
         size = f"size={disk_bytes // 2},nr_inodes=20000,mode=777"
         _mount("tmpfs", folder, "tmpfs", _NO_SUID | _NO_DEV, size)
+    for path, is_folder, opened in kept:
+        _show(opened, path, is_folder)
+
+
+@functools.cache  # found once, by the template, before anything is covered
+def _below_writable() -> list[Path]:
+    return [path for path in visible() if path.is_relative_to(HOME) or path.is_relative_to(TMP)]
+
+
+def _show(opened: int, inside: Path, is_folder: bool) -> None:
+    """Let `inside` be the file or folder behind a descriptor, read-only, and close the descriptor."""
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    if is_folder:
+        inside.mkdir(exist_ok=True)
+    else:
+        inside.touch()
+    _mount(f"/proc/self/fd/{opened}", str(inside), None, _BIND | _RECURSIVE)
+    os.close(opened)
+    kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a mount's own flags cannot be taken off
+    _mount(None, str(inside), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | kept)
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:

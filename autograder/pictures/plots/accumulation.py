@@ -16,9 +16,9 @@ from matplotlib.ticker import MaxNLocator
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ...language import Note
+from ...measure import around_backward
 from ...notebook import SESSION
 from .plot import Plot, number, short
-from .ways import around_backward
 
 SHOWN = 60  # backward passes; more are a smear
 

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...language import Note
-from ...measure import graph_nodes
+from ...measure import around_backward, graph_nodes
 from ...notebook import SESSION
 from .plot import Plot, Refused, unit
-from .ways import Trace, around_backward, failure, names, refusal, tensors, traced
+from .ways import Trace, failure, names, refusal, tensors, traced
 
 
 @dataclass(frozen=True)

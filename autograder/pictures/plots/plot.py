@@ -6,6 +6,7 @@ that there were others.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import threading
@@ -122,7 +123,18 @@ def _svg(figure: Figure, says: str) -> str:
     drawn = file.getvalue()
     drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # a style reaches all of the page
     drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # the same ones in every figure
-    return svg_element(drawn, says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
+    return svg_element(_own_ids(drawn), says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
+
+
+def _own_ids(drawn: str) -> str:
+    """Ids that follow from the picture: matplotlib takes them from addresses in memory, and a page shares them all."""
+    names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
+    if not names:
+        return drawn
+    places = re.compile(rf'(\bid="|#)({"|".join(map(re.escape, names))})\b')
+    mark = hashlib.sha256(places.sub(r"\1", drawn).encode()).hexdigest()[:8]
+    new = {name: f"a{mark}-{index}" for index, name in enumerate(names)}
+    return places.sub(lambda found: found[1] + new[found[2]], drawn)
 
 
 def short(text: str, length: int = 28) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
 from ...language import Note
-from ...measure import LiveBytes, _LiveBytesMode
+from ...measure import LiveBytes, LiveBytesMode
 from ..saying import error_said
 from .plot import short
 
@@ -60,13 +60,13 @@ class Trace(LiveBytes):
         self.last_op = ""
         self._labels: dict[int, tuple[str, int]] = {}
 
-    def _made(self, storage: torch.UntypedStorage) -> None:
+    def made(self, storage: torch.UntypedStorage) -> None:
         self._labels[id(storage)] = (self.label, storage.nbytes())
-        super()._made(storage)
+        super().made(storage)
 
-    def _freed(self, key: int, size: int) -> None:
+    def freed(self, key: int, size: int) -> None:
         self._labels.pop(key, None)
-        super()._freed(key, size)
+        super().freed(key, size)
 
     def bytes_of(self) -> dict[str, int]:
         """Bytes alive now, by the label under which they were made."""
@@ -76,7 +76,7 @@ class Trace(LiveBytes):
         return found
 
 
-class _TraceMode(_LiveBytesMode):
+class _TraceMode(LiveBytesMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         assert isinstance(self.live, Trace)
         if self.live.samples:
@@ -112,17 +112,6 @@ def _own_buffers(module: torch.nn.Module) -> Iterator[None]:
         for part, buffers in before:
             part._buffers.clear()
             part._buffers.update(buffers)
-
-
-@contextmanager
-def around_backward(run: Callable[..., Any]) -> Iterator[None]:
-    """In the block `run(engine, roots, *args, **kwargs)` stands for torch's engine, whatever starts a backward pass."""
-    engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
-    torch.autograd._engine_run_backward = functools.partial(run, engine)  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        torch.autograd._engine_run_backward = engine  # type: ignore[attr-defined]
 
 
 def tensors(tree: object) -> list[torch.Tensor]:
