@@ -91,10 +91,10 @@ WORDS: dict[str, Text] = {
         "нарисуйте их результат.",
     ),
     "note.constant": Text(
-        "{name} does not require a gradient, and nothing that it was made from was tracked: there is no graph. Was it "
+        "{name} does not require a gradient and remembers nothing of what it was made from: there is no graph. Was it "
         "made under no_grad(), with detach(), or from tensors without requires_grad=True?",
-        "{name} не требует градиента, и вычисления, из которых он получен, не отслеживались: графа нет. Не получен "
-        "ли он под no_grad(), через detach() или из тензоров без requires_grad=True?",
+        "{name} не требует градиента и не помнит, из чего он получен: графа нет. Не получен ли он под no_grad(), "
+        "через detach() или из тензоров без requires_grad=True?",
     ),
     "note.integers": Text(
         "{name} holds {dtype} values; only floating-point and complex tensors can require a gradient, so there is no "
