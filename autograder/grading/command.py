@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -94,6 +95,7 @@ def judge_again(
 @contextlib.contextmanager
 def _standby(course: CourseSettings, isolation: str | None, starting: Starting) -> Iterator[Standby]:
     """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
+    gc.freeze()  # what is imported stays: a collection that walks over all of torch takes as long as ten submissions
     limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
     first = [starting] if starting.isolated == isolated else []
     try:
