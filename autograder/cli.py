@@ -158,27 +158,11 @@ def _grade(chosen: argparse.Namespace) -> int:
     with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
         from .grading.command import grade_course, judge_again
 
+        common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:
-            return judge_again(
-                chosen.directory,
-                chosen.assignment,
-                chosen.again,
-                starting,
-                jobs=chosen.jobs,
-                isolation=chosen.isolation,
-                apply=chosen.apply,
-                lower=chosen.lower,
-                as_json=chosen.json,
-            )
-        return grade_course(
-            chosen.directory,
-            chosen.assignment,
-            starting,
-            jobs=chosen.jobs,
-            isolation=chosen.isolation,
-            force=chosen.force,
-            as_json=chosen.json,
-        )
+            what = (chosen.directory, chosen.assignment, chosen.again, starting)
+            return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
+        return grade_course(chosen.directory, chosen.assignment, starting, force=chosen.force, **common)
 
 
 def _report(chosen: argparse.Namespace) -> int:

@@ -60,7 +60,7 @@ MESSAGES: dict[str, Text] = {
     "card.wrong": Text("Not so", "Неверно"),
     "card.counted": Text("Counted", "Подсчёт"),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
-    "card.graph": Text("The graph of its result there:", "Граф её результата на нём:"),
+    "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
     "card.hint": Text("Stuck?", "Не получается?"),
     "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),

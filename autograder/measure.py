@@ -115,8 +115,8 @@ class _OpsMode(TorchDispatchMode):
         if func._schema.name in ("aten::detach", "aten::alias"):  # bookkeeping that autograd and the mode insert
             return result
         self.ops.times += 1
-        inputs = {tensor.untyped_storage()._cdata for tensor in _tensors((args, kwargs))}
-        for tensor in _tensors(result):
+        inputs = {tensor.untyped_storage()._cdata for tensor in tensors((args, kwargs))}
+        for tensor in tensors(result):
             storage = tensor.untyped_storage()
             if storage._cdata not in inputs and not tensor._is_zerotensor():
                 self.ops.largest = max(self.ops.largest, storage.nbytes() // tensor.element_size())
@@ -234,10 +234,10 @@ class LiveBytesMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         # `torch.tensor(list)` arrives as the argument of lift_fresh: it is born there.
-        born_outside = () if func._schema.name == "aten::lift_fresh" else _tensors((args, kwargs))
+        born_outside = () if func._schema.name == "aten::lift_fresh" else tensors((args, kwargs))
         inputs = {id(tensor.untyped_storage()) for tensor in born_outside}
         result = func(*args, **kwargs)
-        for tensor in _tensors(result):
+        for tensor in tensors(result):
             storage = tensor.untyped_storage()
             if id(storage) not in self.live._seen and id(storage) not in inputs and not tensor._is_zerotensor():
                 self.live.made(storage)
@@ -257,10 +257,13 @@ def live_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[LiveBytes]:
         yield live
 
 
-def _tensors(tree: object) -> list[torch.Tensor]:
-    """The tensors among the arguments or results of an op; runs for every op, so no general pytree."""
+def tensors(tree: object) -> list[torch.Tensor]:
+    """The tensors among the arguments or results of an op or a function: one, or some in tuples, lists and dicts.
+
+    Runs for every op, so no general pytree.
+    """
     if isinstance(tree, torch.Tensor):
         return [tree]
     if isinstance(tree, (list, tuple)):
-        return [tensor for item in tree for tensor in _tensors(item)]
-    return _tensors(list(tree.values())) if isinstance(tree, dict) else []
+        return [tensor for item in tree for tensor in tensors(item)]
+    return tensors(list(tree.values())) if isinstance(tree, dict) else []

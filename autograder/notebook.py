@@ -28,6 +28,11 @@ class Session:
     last: dict[str, Verdict] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def speaks(self) -> str:
+        """The language, or English where none was chosen."""
+        return self.language or "en"
+
 
 SESSION = Session()
 
@@ -140,7 +145,7 @@ def hint(name: str = "", number: int | None = None) -> Reply:
     after = message("hint.next", exercise=name) if number < total else message("hint.last")
     says = exercise.hints[number - 1]
     if "\n" in says.read("en"):
-        return Reply((title, says.read(SESSION.language or "en"), after))
+        return Reply((title, says.read(SESSION.speaks), after))
     return Reply((title, says, after))
 
 
@@ -205,7 +210,7 @@ def progress() -> Table | Reply:
     done = standings()
     if not done:
         return Reply((message("progress.empty"),))
-    language = SESSION.language or "en"
+    language = SESSION.speaks
 
     def say(id: str) -> str:
         return message(id).read(language)

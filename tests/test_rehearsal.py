@@ -58,6 +58,13 @@ def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
     assert "wave" not in modules(engine)
 
 
+def test_more_text_than_a_message_holds_is_not_rehearsed(engine: Engine) -> None:
+    before = seen(engine)
+    engine.rehearse("gradient_accumulation", [f"import wave\nleft = {'x' * 1_000_000!r}"], [])
+    assert seen(engine) == before
+    assert "wave" not in modules(engine)
+
+
 def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
     engine.rehearse("gradient_accumulation", CELLS, [])
     with engine.fork() as child:

@@ -16,7 +16,7 @@ from nbformat.notebooknode import NotebookNode
 from ..authoring.source import Broken
 from .batch import Batch, Draft, open_book
 from .gradebook import Book
-from .places import alone
+from .places import alone, write_notebook
 from .scores import Score
 from .settings import CourseSettings
 from .standby import Standby
@@ -103,6 +103,6 @@ def _put(path: Path, name: str, cell: NotebookNode) -> None:
         return
     old.outputs, old.execution_count = cell.outputs, cell.execution_count
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(nbformat.writes(notebook, version=4) + "\n", encoding="utf-8")
+    write_notebook(draft, notebook)
     draft.chmod(0o444)
     draft.replace(path)

@@ -40,17 +40,19 @@ class Bench:
     def prepare(self, job: Job) -> Salts:
         """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
         with self._preparing:
-            while self._salts is None or self._salts.engine is not self._standby.engine() or job not in self._tried:
+            while True:
                 engine = self._standby.engine()
-                again = self._tried if self._salts is None or self._salts.engine is not engine else []
+                salts = self._salts if self._salts and self._salts.engine is engine else None
+                new = [] if job in self._tried else [job]
+                if salts and not new:
+                    return salts
                 try:
-                    self._try(engine, [*again, *([] if job in self._tried else [job])])
-                    self._tried += [] if job in self._tried else [job]
+                    self._try(engine, new if salts else [*self._tried, *new])
+                    self._tried += new
                     self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
                 except (Broken, Ended, OSError, RuntimeError) as error:
                     if not self._standby.lost(engine):
                         raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
-            return self._salts
 
     def _try(self, engine: Engine, jobs: list[Job]) -> None:
         engine.fork().kill()

@@ -165,10 +165,10 @@ class Book:
         for each in wanted.notebooks:
             result = notebooks.get(each.name, NotebookScores(handed_in=False))
             submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
-            manual = rows.of(Grade, submitted, each.graded, Grade.manual_score)
-            rows.put(Grade, submitted, _grades(each, result, manual))
+            grades = rows.of(Grade, submitted, each.graded)
+            rows.put(Grade, submitted, grades, _grades(each, result, grades))
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
-            rows.put(Comment, submitted, comments)
+            rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
         if wanted.due:
             self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student)
         return float(self._db.scalar(select(SubmittedAssignment.score).where(SubmittedAssignment.id == submission)))
@@ -185,11 +185,11 @@ class Book:
         self._db.refresh(submission, ["score"])
 
 
-def _grades(notebook: NotebookLayout, result: NotebookScores, manual: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
     grades = {}
     for cell, name in notebook.graded.items():
         score = result.scores.get(name, Score(0.0, result.handed_in))
-        again = result.handed_in and manual.get(cell) is not None
+        again = result.handed_in and cell in there and there[cell].manual_score is not None
         grades[cell] = {"auto_score": score.points, "needs_manual_grade": score.waits or again}
     return grades
 

@@ -63,12 +63,17 @@ def fill(
     if timestamp:
         (folder / "timestamp.txt").write_text(timestamp + "\n", encoding="utf-8")
     for name, notebook in notebooks.items():
-        text = nbformat.v4.writes(notebook) + "\n"  # `nbformat.writes` validates as well, and only logs what it finds
-        # What was printed may hold half a character, which no file can.
-        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8", errors="replace")
+        write_notebook(folder / f"{name}.ipynb", notebook)
     (folder / RECORD).write_text(json.dumps({"submitted": submitted}), encoding="utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
+
+
+def write_notebook(path: Path, notebook: NotebookNode) -> None:
+    """Write a graded notebook."""
+    text = nbformat.v4.writes(notebook) + "\n"  # `nbformat.writes` validates as well, and only logs what it finds
+    # What was printed may hold half a character, which no file can.
+    path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def recorded(place: Path) -> str | None:

@@ -61,15 +61,14 @@ class Rows:
         """Give a row other values."""
         self._db.execute(update(model), [{"id": id, **values}])
 
-    def of(self, model: Any, submitted: str, cells: Iterable[str], column: Any) -> dict[str, Any]:
-        """One column by cell, of the rows that one submitted notebook has. The index is by cell first."""
-        wanted = select(model.cell_id, column).where(model.cell_id.in_(list(cells)), model.notebook_id == submitted)
-        return dict(self._db.execute(wanted).all())
+    def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
+        """By cell, the rows that one submitted notebook has. The index is by cell first."""
+        wanted = select(model.__table__).where(model.cell_id.in_(list(cells)), model.notebook_id == submitted)
+        return {row.cell_id: row for row in self._db.execute(wanted)}
 
-    def put(self, model: Any, submitted: str, rows: Mapping[str, dict[str, Any]]) -> None:
-        """Values by cell for one submitted notebook: rows that are there are changed, the others added."""
-        there = self.of(model, submitted, rows, model.id)
-        old = [{"id": there[cell], **values} for cell, values in rows.items() if cell in there]
+    def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
+        """Values by cell for one submitted notebook: rows that are `there` are changed, the others added."""
+        old = [{"id": there[cell].id, **values} for cell, values in rows.items() if cell in there]
         new = [
             {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there
         ]

@@ -47,7 +47,7 @@ def gpu_peak(work: Callable[[], object]) -> int:
 
 
 def _table(title: str, measured: Measured, **parameters: str) -> Table:
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     rows = tuple(
         (label, str(value) if isinstance(value, bool) else grouped(value, language))
         for label, value in measured.items()

@@ -71,7 +71,7 @@ def draw(*outputs: Any) -> Picture:
 
 def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     """What `draw` gives for a caller with these variables."""
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     tensors = [item for output in outputs for item in flat(output)]
     strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
     if strange or not tensors:

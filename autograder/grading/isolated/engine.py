@@ -6,6 +6,7 @@ Everything that comes from a child is what a student's code may have written: it
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -103,7 +104,12 @@ class Engine:
             if self._sibling is not None:
                 self._sibling.kill()
             self._sibling = None
-            self._template.control.send(asked.encode())
+            try:
+                self._template.control.send(asked.encode())
+            except OSError as error:
+                if error.errno != errno.EMSGSIZE:
+                    raise
+                return  # more text than a message holds: children run it for the first time
             if not json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"):
                 self._template.end()  # it cannot be forked any more: another one, which has not rehearsed
                 self._template = Starting(self.isolated)

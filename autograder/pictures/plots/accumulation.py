@@ -163,7 +163,7 @@ def plot_accumulation(what: Any) -> Accumulation:
     as it would without; afterwards no hook is left. Never raises: of anything else it says what was expected, and the
     block runs all the same.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     watched, note = _watched(what), None
     if not watched:
         note = Note("accumulation.what", {"got": type(what).__name__})

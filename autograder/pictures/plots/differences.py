@@ -104,7 +104,7 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
     entry of the Jacobian; what is right is what autograd finds in float64. Random numbers and every `.grad` are as
     before. Never raises: of anything else it says what was expected.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     point = _point(x)
     if not callable(f) or point is None:
         got = type(x if callable(f) else f).__name__

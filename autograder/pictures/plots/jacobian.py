@@ -105,7 +105,7 @@ def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = No
     shape are written as vectors of m and of n entries. `left` has m numbers, `right` has n. Nothing is changed: no
     `.grad`, no random numbers. Never raises: of anything else it says what was expected.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     matrix = jacobian_at(what, x) if callable(what) else given_matrix(what)
     if isinstance(matrix, Note):
         return Refused(language, matrix)

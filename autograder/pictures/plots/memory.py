@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...language import Note
-from ...measure import around_backward, graph_nodes
+from ...measure import around_backward, graph_nodes, tensors
 from ...notebook import SESSION
 from .plot import Plot, Refused, unit
-from .ways import Trace, failure, names, refusal, tensors, traced
+from .ways import Trace, failure, names, refusal, traced
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
     passes reach is put back, random numbers and the buffers of modules among the functions too; what a function
     changes besides, such as weights, stays changed. Never raises: of anything else it says what was expected.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     if (note := refusal("plot_memory", ways)) is not None:
         return Refused(language, note)
     courses = []

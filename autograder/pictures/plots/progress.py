@@ -89,7 +89,7 @@ def plot_progress() -> Plot:
     Bars are shares of the points of core exercises. Mistakes are those that checks recognised in answers, each once,
     mended since or not. Reads the record that `progress()` reads.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     done, known = standings(), set(exercises.lessons())  # a private lesson's module may be out of reach
     begun = dict.fromkeys(one.best.lesson for one in done.values() if one.best.lesson in known)
     if not begun:

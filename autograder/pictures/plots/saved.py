@@ -14,9 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from torch.autograd.graph import get_gradient_edge
 
 from ...language import Note
+from ...measure import tensors
 from ...notebook import SESSION
 from .plot import Plot, Refused, short, unit
-from .ways import Trace, failure, names, refusal, tensors, traced
+from .ways import Trace, failure, names, refusal, traced
 
 SHOWN = 24  # layers that have bars of their own
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
@@ -89,7 +90,7 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
     parameters, `x`, and a result that nothing saved do not count, nor what a hook puts elsewhere than in tensors. Runs
     each way forward once; random numbers and buffers of `net` are put back. Never raises.
     """
-    language = SESSION.language or "en"
+    language = SESSION.speaks
     if not isinstance(net, torch.nn.Module) or x is None:
         got = type(net).__name__ + ("" if x is None else f", {type(x).__name__}")
         return Refused(language, Note("saved.what", {"got": got}))

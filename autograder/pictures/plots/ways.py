@@ -112,12 +112,3 @@ def _own_buffers(module: torch.nn.Module) -> Iterator[None]:
         for part, buffers in before:
             part._buffers.clear()
             part._buffers.update(buffers)
-
-
-def tensors(tree: object) -> list[torch.Tensor]:
-    """The tensors that a function returned: one, or some in a tuple, list or dict."""
-    if isinstance(tree, torch.Tensor):
-        return [tree]
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    return [found for item in tree for found in tensors(item)] if isinstance(tree, (list, tuple)) else []
