@@ -35,6 +35,7 @@ class Template:
     def __init__(self, control: socket.socket, isolated: bool) -> None:
         self._control, self._isolated = control, isolated
         torch.set_num_threads(1)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
         self._shell = warm_shell()
         for lesson in exercises.lessons():
             exercises.load(lesson)
@@ -97,7 +98,6 @@ class Template:
         try:
             end_with_parent()
             _only(end)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the grader's affair
             channel = Channel(socket.socket(fileno=end))
             try:
                 if folder is None:
@@ -107,7 +107,6 @@ class Template:
             except (CannotIsolate, OSError) as refused:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
-            signal.signal(signal.SIGINT, signal.default_int_handler)
             channel.send({})
             serve(channel, self._shell, guard, limits)
         except Closed:
