@@ -14,7 +14,7 @@ from .isolated.engine import Engine
 from .sanitize import Released, sanitize
 from .submission import Salts, run
 
-_SAYING = re.compile(r"^(start|check)\(", re.M)
+_STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
 def try_solution(engine: Engine, answers: Answers, released: dict[str, Released], files: dict[str, str]) -> None:
@@ -57,6 +57,9 @@ def _packaged(answers: Answers) -> str:
 
 
 def _plain_cells(source: NotebookNode) -> list[str]:
-    """The code that a student finds, but for what says which lesson it is and checks: a child remembers neither."""
-    released = student_notebook(source, "en")
-    return [cell.source for cell in released.cells if cell.cell_type == "code" and not _SAYING.search(cell.source)]
+    """The code that a student finds, but for what says which lesson it is and checks: a child remembers neither.
+
+    Something stands for the former: a cell's number is a part of what is remembered of it.
+    """
+    cells = [cell.source for cell in student_notebook(source, "en").cells if cell.cell_type == "code"]
+    return ["pass" if _STARTS.search(cell) else cell for cell in cells if not _CHECKS.search(cell)]

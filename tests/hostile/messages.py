@@ -68,7 +68,7 @@ def is_right(accumulate):
     os.write(end, frame(observed))
     size = struct.unpack("!I", os.read(end, 4))[0]
     asked = json.loads(os.read(end, size))
-    os.write(end, frame({{"changed": [], "fingerprint": guard.fingerprint(asked["salt"])}}))
+    os.write(end, frame({{"changed": [], "fingerprint": guard.proof(asked["salt"])[1]}}))
     os._exit(0)
 """
         },
@@ -89,7 +89,7 @@ if not os.fork():
         asked = json.loads(os.read(end, size))
         answer = {"cell": {"outputs": []}, "observe": observed, "guard": {"changed": []}}[asked["do"]]
         if asked["do"] == "guard":
-            answer["fingerprint"] = guard.fingerprint(asked["salt"])
+            answer["fingerprint"] = guard.proof(asked["salt"])[1]
         os.write(end, frame(answer))
 """,
         flagged="message",
@@ -122,7 +122,7 @@ def is_right(accumulate):
         if channel is not None:
             channel.send(observed)
             asked = channel.receive()
-            channel.send({{"changed": [], "fingerprint": at.f_locals["guard"].fingerprint(asked["salt"])}})
+            channel.send({{"changed": [], "fingerprint": at.f_locals["guard"].proof(asked["salt"])[1]}})
             os._exit(0)
         at = at.f_back
     return True

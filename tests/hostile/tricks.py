@@ -322,9 +322,9 @@ GUARD = [
 from autograder.observation import AtMost
 from autograder.grading.isolated.guard import Guard
 clean = Guard()
-changed, fingerprint = Guard.changed, Guard.fingerprint
+proof = Guard.proof
 Guard.changed = lambda self: []
-Guard.fingerprint = lambda self, salt: fingerprint(clean, salt)
+Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
 """
         + _LIVE,
         flagged="replaced",

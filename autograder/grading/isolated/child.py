@@ -116,8 +116,8 @@ class Worker:
 
     def do_guard(self, salt: str) -> dict[str, Any]:
         """What was changed, now or before the last observation, and the proof that nothing is."""
-        changed = list(dict.fromkeys([*self._changed, *self._guard.changed()]))
-        return {"changed": changed[:20], "fingerprint": self._guard.fingerprint(salt)}
+        now, fingerprint = self._guard.proof(salt)
+        return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20], "fingerprint": fingerprint}
 
     def do_modules(self) -> dict[str, Any]:
         """Names of the modules that are imported by now."""

@@ -99,6 +99,7 @@ class Guard:
         self._lesson: str | None = None
         self._look_at(self._names)
         self._finders = list(sys.meta_path)
+        self._threads = _links()
         self._handlers = _handlers()
         pin(self)
 
@@ -151,7 +152,10 @@ class Guard:
 
     def changed(self) -> list[str]:
         """Names of what is not what it was, of what stands between a call and torch, and of what was reached for."""
-        found = [path for index in self._tables.changed() for path in self._looked_at[index].changed()]
+        return self._named(self._tables.changed())
+
+    def _named(self, tables: list[int]) -> list[str]:
+        found = [path for index in tables for path in self._looked_at[index].changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         return found + self._in_the_way() + self.reached
 
@@ -163,17 +167,21 @@ class Guard:
             "sys.setprofile": sys.getprofile() is not None,
             "sys.meta_path": sys.meta_path[: len(self._finders)] != self._finders,
             "a signal handler is left on": _handlers() != self._handlers,
-            "a thread is left running": _threads() > 1,
+            "a thread is left running": _links() > self._threads and _started() > 0,
         }
         return [name for name, holds in ways.items() if holds]
 
-    def fingerprint(self, salt: str) -> str:
-        """The same in every untouched child of one template. `salt` is new for each time it is asked."""
-        now, changed = self._addresses, [self._looked_at[index] for index in self._tables.changed()]
+    def proof(self, salt: str) -> tuple[list[str], str]:
+        """What `changed` says, and a fingerprint: the same in every untouched child of one template.
+
+        `salt` is new for each time it is asked.
+        """
+        tables = self._tables.changed()
+        now, changed = self._addresses, [self._looked_at[index] for index in tables]
         if any(names.addresses_now() != names.addresses for names in changed):
             now = b"".join(names.addresses_now() for names in self._looked_at)
         cells = array("q", (object.__hash__(cell.cell_contents) for _, cell, _ in self._closures))
-        return hashlib.sha256(b"".join((salt.encode(), now, cells.tobytes()))).hexdigest()
+        return self._named(tables), hashlib.sha256(b"".join((salt.encode(), now, cells.tobytes()))).hexdigest()
 
     def watch(self) -> None:
         """From now on refuse the ways to what is hidden, and note them in `reached`. For a student's own code."""
@@ -183,11 +191,16 @@ class Guard:
 _SIGNALS = tuple(map(int, signal.valid_signals()))
 
 
-def _threads() -> int:
-    """How many threads run, without the event loop that IPython starts for `%%bash` and keeps."""
+def _links() -> int:
+    """As many as threads of this process, and a constant."""
+    return os.stat("/proc/self/task").st_nlink
+
+
+def _started() -> int:
+    """How many threads run beside the main one, without the event loop that IPython starts for `%%bash` and keeps."""
     loop = asyncio.BaseEventLoop.run_forever.__code__
     targets = [getattr(thread, "_target", None) for thread in threading.enumerate()]
-    return len(os.listdir("/proc/self/task")) - any(getattr(each, "__code__", None) is loop for each in targets)
+    return len(os.listdir("/proc/self/task")) - 1 - any(getattr(each, "__code__", None) is loop for each in targets)
 
 
 def _handlers() -> list[Any]:

@@ -1,10 +1,11 @@
 """Has a dict changed since a snapshot? Asked of thousands of names at once, from the memory of the dicts themselves.
 
 To look a name up raises a count in its value's header, and in a child of a fork the first write to a page copies the
-page: comparing tables byte for byte does neither. CPython keeps a dict so (Objects/dictobject.c, 3.11 to 3.14, with the
-GIL): the number of items at byte 16, from byte 32 pointers to keys and to separate values; in the keys the logarithm of
-the index's size at byte 9, the kind at byte 10, the number of entries at byte 24, from byte 32 the index, then the
-entries. A dict not found to be so when the snapshot is made counts as changed: it is looked at name by name.
+page: comparing words of memory does neither. CPython keeps a dict so (Objects/dictobject.c, 3.11 to 3.14, with the
+GIL): the number of items at byte 16; to 3.13 at byte 24 a number that no two changes of any dicts share (PEP 509); from
+byte 32 pointers to keys and to separate values; in the keys the logarithm of the index's size at byte 9, the kind at
+byte 10, the number of entries at byte 24, from byte 32 the index, then the entries. A dict not found to be so when the
+snapshot is made counts as changed: it is looked at name by name.
 """
 
 from __future__ import annotations
@@ -14,73 +15,97 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-_DICT = struct.Struct("=16xQ8xQQ")  # of the object: items, keys, values
-_KEYS = struct.Struct("=9xBB13xQ")  # of its keys: logarithm of the index's size, kind, entries
+import numpy as np
+from numpy.typing import NDArray
+
+_KEYS = struct.Struct("=9xBB13xQ")  # of a dict's keys: logarithm of the index's size, kind, entries
+_HEAD, _HEAD_WORDS = 16, 4  # byte of a dict where its head begins
+_VERSION, _BUT_VERSION = 1, [0, 2, 3]  # words of the head
 _INDEX = 32  # byte of the keys where it begins
 _ENTRY = {0: 3, 1: 2}  # pointers of one entry by kind: hash, key, value; or key and value, where all keys are texts
 _REMOVED = (0, 0)  # what stays of an item
 
-_Buffer = Any  # what `ctypes` makes of memory; it has the buffer protocol and no name that typing knows
+_WORD, _LOWEST, _ADDRESSES = 8, 4096, 1 << 47  # bytes: of a pointer, never mapped below, of a process
+_Words = NDArray[np.uint64]
+_memory: _Words = np.frombuffer(
+    memoryview((ctypes.c_uint64 * ((_ADDRESSES - _LOWEST) // _WORD)).from_address(_LOWEST)).toreadonly(), np.uint64
+)  # all of the process; only words that are asked for are read
 
 
-def _memory(address: int, size: int) -> _Buffer:
-    return (ctypes.c_char * size).from_address(address)
+def _places(address: int, count: int) -> NDArray[np.int64]:
+    """Where in `_memory` the `count` words at an address are."""
+    return np.arange(count, dtype=np.int64) + (address - _LOWEST) // _WORD
 
 
 class Table:
-    """One dict: where its memory is, and what was there."""
+    """One dict: where the words are that it consists of, and what was there."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self._kept = items  # its memory is read as long as this is
-        self.head: tuple[_Buffer, ...] = ()
-        self.entries: _Buffer = b""
-        self.readable = self._find(items)
-        self.was_head, self.was_entries = b"".join(self.head), bytes(self.entries)
+        self.head = _places(id(items) + _HEAD, _HEAD_WORDS)
+        self.was_head = _memory.take(self.head)
+        entries = self._find(items)
+        self.readable = entries is not None
+        self.entries = _places(_LOWEST, 0) if entries is None else entries
+        self.was_entries = _memory.take(self.entries)
 
-    def _find(self, items: dict[Any, Any]) -> bool:
-        count, keys, values = _DICT.unpack(_memory(id(items), _DICT.size))
+    def _find(self, items: dict[Any, Any]) -> NDArray[np.int64] | None:
+        """The places of its entries; None if they are not where they should be."""
+        count, _, keys, values = map(int, self.was_head)
         if count != len(items) or not keys:
-            return False
+            return None
         if values:  # of an object whose class keeps the keys
-            self.entries = _memory(values, count * 8)
-            self.head = (_memory(id(items) + 16, 8), _memory(id(items) + 32, 16))
-            return list(struct.unpack(f"={count}Q", self.entries)) == [id(value) for value in items.values()]
-        log_size, kind, used = _KEYS.unpack(_memory(keys, _KEYS.size))
+            entries = _places(values, count)
+            return entries if _memory.take(entries).tolist() == [id(value) for value in items.values()] else None
+        log_size, kind, used = _KEYS.unpack(ctypes.string_at(keys, _KEYS.size))
         width = _ENTRY.get(kind)
         if width is None or not count <= used <= 2 << 20 or log_size > 24:
-            return False
-        entries = _memory(keys + _INDEX + (1 << log_size), used * width * 8)
-        found = struct.unpack(f"={used * width}Q", entries)
+            return None
+        entries = _places(keys + _INDEX + (1 << log_size), used * width)
+        found = _memory.take(entries).tolist()
         pairs = [pair for pair in zip(found[width - 2 :: width], found[width - 1 :: width]) if pair != _REMOVED]
-        if pairs != [(id(key), id(value)) for key, value in items.items()]:
-            return False
-        self.head = (_memory(id(items) + 16, 8), _memory(id(items) + 32, 16))
-        self.entries = entries
-        return True
+        return entries if pairs == [(id(key), id(value)) for key, value in items.items()] else None
 
-    def same(self) -> bool:
-        """Is it for certain as it was? The entries are read only where the dict still points to them."""
-        return self.readable and b"".join(self.head) == self.was_head and bytes(self.entries) == self.was_entries
+    def same(self, head: _Words) -> bool:
+        """Is it for certain as it was, with this `head` now? The entries are read only where it still points there."""
+        return bool(
+            (head == self.was_head)[_BUT_VERSION].all() and (_memory.take(self.entries) == self.was_entries).all()
+        )
+
+
+def _has_versions() -> bool:
+    """Does this Python give a dict another version with each change?"""
+    items: dict[str, object] = {"a": None}
+    version = _places(id(items) + _HEAD, _HEAD_WORDS)[_VERSION]
+    seen = [int(_memory[version])]
+    for name, value in (("a", 1), ("b", 1), ("b", None), ("a", None)):
+        if value is None:
+            del items[name]
+        else:
+            items[name] = value
+        seen.append(int(_memory[version]))
+    return len(set(seen)) == len(seen)
+
+
+_VERSIONED = _has_versions()
 
 
 class Tables:
-    """Many dicts, compared together. One that was found changed is looked at by name from then on."""
+    """Many dicts, compared together."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
-        self._all = list(enumerate(tables))
-        self._changed = [index for index, table in self._all if not table.readable]
-        self._join()
-
-    def _join(self) -> None:
-        same = [table for index, table in self._all if index not in self._changed]
-        self._heads = [part for table in same for part in table.head]
-        self._entries = [table.entries for table in same]
-        self._was_heads = b"".join(table.was_head for table in same)
-        self._was_entries = b"".join(table.was_entries for table in same)
+        self._all = list(tables)
+        self._unreadable = {index for index, table in enumerate(self._all) if not table.readable}
+        self._heads = np.stack([table.head for table in self._all])
+        self._seen = _memory.take(self._heads)  # of those that were as they should be, whatever their version
 
     def changed(self) -> list[int]:
         """Indices of the dicts that may not be as they were."""
-        if b"".join(self._heads) != self._was_heads or b"".join(self._entries) != self._was_entries:
-            self._changed = [index for index, table in self._all if index in self._changed or not table.same()]
-            self._join()
-        return self._changed
+        heads, changed = _memory.take(self._heads), set(self._unreadable)
+        same = heads == self._seen
+        for index in range(len(heads)) if not _VERSIONED else set() if same.all() else np.flatnonzero(~same.all(axis=1)):
+            if self._all[index].same(heads[index]):
+                self._seen[index] = heads[index]
+            else:
+                changed.add(index)
+        return sorted(changed)
