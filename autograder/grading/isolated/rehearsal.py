@@ -28,9 +28,9 @@ from .wire import pack_run
 _SEED = "rehearsal"
 
 
-def warm_shell() -> Shell:
+def warm_shell(kind: type[Shell]) -> Shell:
     """IPython with everything imported that takes long, and its figures shown where they are made."""
-    shell: Shell = Shell.instance(colors="nocolor")
+    shell: Shell = kind.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends
     configure_inline_support(shell, "module://matplotlib_inline.backend_inline")  # type: ignore[no-untyped-call]

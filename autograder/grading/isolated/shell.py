@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,6 @@ from traitlets import Type
 from traitlets.config import Config
 
 from ...language import message
-from .compiler import Compiler
 
 
 class Outputs:
@@ -119,42 +117,14 @@ def _encoded(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class Shell(InteractiveShell):
-    """IPython's shell, whose outputs are kept instead of printed, and which reads the same cell only once."""
+    """IPython's shell, whose outputs are kept instead of printed."""
 
-    compiler_class = Type(Compiler)
     displayhook_class = Type(Hook)
     display_pub_class = Type(Publisher)
 
     def __init__(self, **kwargs: Any) -> None:
         self.outputs = Outputs()
-        self._transformed: dict[tuple[object, ...], str] = {}
-        self._awaits: dict[str, bool] = {}
         super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # it has a thread and a file
-
-    def transform_cell(self, raw_cell: str) -> str:
-        ways = self.input_transformer_manager
-        key = (
-            raw_cell,
-            *map(id, (*ways.cleanup_transforms, *ways.line_transforms, *ways.token_transformers)),
-            *map(id, self.input_transformers_post),
-        )
-        if key in self._transformed:
-            return self._transformed[key]
-        cell: str = super().transform_cell(raw_cell)
-        if cell.count("\n") > 1:  # what a single line means depends on the names that there are
-            self._transformed[key] = cell
-        return cell
-
-    def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
-        """Whether a cell awaits at its top level: the same for the same cell, if anything can."""
-        if transformed_cell is None or any(how.values()) or not self.autoawait:
-            return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
-        if transformed_cell not in self._awaits:
-            self._awaits[transformed_cell] = super().should_run_async(raw_cell, transformed_cell=transformed_cell)
-        return self._awaits[transformed_cell]
-
-    def transform_ast(self, node: Any) -> Any:
-        return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # it is changed in place
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)

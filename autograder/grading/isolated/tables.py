@@ -102,8 +102,8 @@ class Tables:
     def changed(self) -> list[int]:
         """Indices of the dicts that may not be as they were."""
         heads, changed = _memory.take(self._heads), set(self._unreadable)
-        same = heads == self._seen
-        for index in range(len(heads)) if not _VERSIONED else set() if same.all() else np.flatnonzero(~same.all(axis=1)):
+        other = (heads != self._seen).any(axis=1) if _VERSIONED else np.ones(len(heads), dtype=bool)
+        for index in map(int, np.flatnonzero(other)):
             if self._all[index].same(heads[index]):
                 self._seen[index] = heads[index]
             else:

@@ -24,8 +24,9 @@ from .channel import Channel, Closed
 from .child import serve
 from .guard import Guard
 from .isolation import Limits, between_forks, end_with_parent, enter, go_inside
-from .kernel import CannotIsolate
+from .kernel import CannotIsolate, use_huge_pages
 from .rehearsal import rehearse, warm_shell
+from .remembering import RememberingShell
 from .root import HOME, TMP
 
 
@@ -36,7 +37,7 @@ class Template:
         self._control, self._isolated = control, isolated
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
-        self._shell = warm_shell()
+        self._shell = warm_shell(RememberingShell)
         for lesson in exercises.lessons():
             exercises.load(lesson)
         if isolated:
@@ -64,6 +65,7 @@ class Template:
         """Run what children will run (see `rehearse`)."""
         single = rehearse(self._shell, lesson, cells, modules)
         self._lesson, self._guard = lesson, None
+        use_huge_pages()
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any]) -> None:

@@ -1,0 +1,85 @@
+"""IPython with a memory: a cell that was rehearsed is neither transformed, parsed nor compiled again in any child.
+
+Most cells of a submission are as they were released, and to read them takes a good part of the time that they run.
+What is remembered depends on nothing but the source, the name of the cell (which holds its number), the transformers
+and the compiler's flags.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from types import CodeType
+from typing import Any
+
+from IPython.core.compilerop import CachingCompiler
+from traitlets import Type
+
+from .shell import Shell
+
+
+class Compiler(CachingCompiler):
+    """Gives the same tree for the same source, and the same code for a statement of such a tree."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._trees: dict[tuple[object, ...], ast.AST] = {}
+        self._codes: dict[tuple[object, ...], CodeType] = {}
+
+    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
+        key = source, filename, symbol, self.flags
+        if key not in self._trees:
+            self._trees[key] = super().ast_parse(source, filename, symbol)
+        return self._trees[key]
+
+    def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> CodeType:
+        if not isinstance(source, (ast.Module, ast.Interactive)):
+            return self._compiled(source, filename, symbol, **options)
+        # IPython puts one statement after another into a module of its own.
+        key = *source.body, filename, symbol, self.flags
+        if key not in self._codes:
+            code = self._compiled(source, filename, symbol, **options)
+            if key[-1] != self.flags:  # a `from __future__ import`, which is to be noticed each time
+                return code
+            self._codes[key] = code
+        return self._codes[key]
+
+    def _compiled(self, *source: Any, **options: Any) -> CodeType:
+        code: CodeType = super().__call__(*source, **options)
+        return code
+
+
+class RememberingShell(Shell):
+    """Gives the same text for the same cell, and compiles it with `Compiler`."""
+
+    compiler_class = Type(Compiler)
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._transformed: dict[tuple[object, ...], str] = {}
+        self._awaits: dict[str, bool] = {}
+        super().__init__(**kwargs)
+
+    def transform_cell(self, raw_cell: str) -> str:
+        ways = self.input_transformer_manager
+        key = (
+            raw_cell,
+            *map(id, (*ways.cleanup_transforms, *ways.line_transforms, *ways.token_transformers)),
+            *map(id, self.input_transformers_post),
+        )
+        if key in self._transformed:
+            return self._transformed[key]
+        cell: str = super().transform_cell(raw_cell)
+        if cell.count("\n") > 1:  # what a single line means depends on the names that there are
+            self._transformed[key] = cell
+        return cell
+
+    def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
+        """Whether a cell awaits at its top level: the same for the same cell, if anything can."""
+        if transformed_cell is None or any(how.values()) or not self.autoawait:
+            return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
+        if transformed_cell not in self._awaits:
+            self._awaits[transformed_cell] = super().should_run_async(raw_cell, transformed_cell=transformed_cell)
+        return self._awaits[transformed_cell]
+
+    def transform_ast(self, node: Any) -> Any:
+        return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # it is changed in place
