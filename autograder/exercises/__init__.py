@@ -65,7 +65,11 @@ def load(lesson: str) -> dict[str, Exercise]:
 
 def _path(lesson: str) -> Path | None:
     """The module of a lesson."""
-    return next((path for folder in folders() if (path := folder / f"{bare(lesson)}.py").is_file()), None)
+    name = f"{bare(lesson)}.py"
+    packaged = PACKAGED / name  # first, and before the disk is asked for more: a card asks each time
+    return (
+        packaged if packaged.is_file() else next((path for each in folders() if (path := each / name).is_file()), None)
+    )
 
 
 @cache

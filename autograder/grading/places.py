@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ..authoring.source import Broken
@@ -70,8 +69,10 @@ def fill(
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write a graded notebook."""
-    text = nbformat.v4.writes(notebook) + "\n"  # `nbformat.writes` validates as well, and only logs what it finds
+    """Write a graded notebook, a cell in each line: nbformat's own way copies it first and takes ten times as long."""
+    rest = {key: value for key, value in notebook.items() if key != "cells"}
+    cells = ",\n".join(json.dumps(cell, ensure_ascii=False, sort_keys=True) for cell in notebook.cells)
+    text = f'{{"cells": [\n{cells}\n],\n{json.dumps(rest, ensure_ascii=False, sort_keys=True)[1:]}\n'
     # What was printed may hold half a character, which no file can.
     path.write_text(text, encoding="utf-8", errors="replace")
 

@@ -19,6 +19,7 @@ LARGEST_ANSWER = 8 << 20  # of one from a child: as JSON data in memory, it can 
 _PROOF = 16  # bytes
 _LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character may be
 _LENGTH = struct.Struct("!I")
+_AT_ONCE = 1 << 16  # bytes read from the socket at a time
 _REST = 1.0  # seconds for the rest of a message that has begun in time
 _LOOK_EVERY = 0.2  # seconds between two looks at what the child uses
 
@@ -53,6 +54,7 @@ class Channel:
         self._end, self._largest = end, largest
         self._keyed = hashlib.blake2b(digest_size=_PROOF)
         self._sent = self._received = 0
+        self._come = bytearray()  # and not yet a message
         pin(self)
 
     def agree(self, key: str) -> None:
@@ -66,7 +68,7 @@ class Channel:
 
     def send(self, message: dict[str, Any], largest: int = LARGEST) -> None:
         """Raises Closed, and ValueError for a message that is too large or no JSON data."""
-        data = json.dumps(message, ensure_ascii=True, allow_nan=False).encode()
+        data = _ENCODER.encode(message).encode()
         if len(data) > largest:
             raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
         try:
@@ -92,7 +94,7 @@ class Channel:
             raise Malformed("another sender")
         self._received += 1
         try:
-            message = json.loads(data, parse_constant=_refuse)
+            message = _DECODER.decode(data.decode())
             if _LONE.search(data):  # half a character cannot be written to a file
                 message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
@@ -103,27 +105,27 @@ class Channel:
 
     def _exactly(self, count: int, deadline: float | None, look: Callable[[], None], begun: bool) -> bytes:
         """The next bytes. Where a part of the message has come, its end before the rest is Malformed."""
-        parts: list[bytes] = []
         looked = time.monotonic()
-        while count:
+        while len(self._come) < count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise Malformed("cut off") if begun or parts else TimedOut
+                raise Malformed("cut off") if begun or self._come else TimedOut
             if now >= looked + _LOOK_EVERY:  # also while something drips in
                 look()
                 looked = now
             self._end.settimeout(None if deadline is None else min(deadline - now, _LOOK_EVERY))
             try:
-                part = self._end.recv(min(count, 1 << 20))
+                part = self._end.recv(_AT_ONCE)
             except TimeoutError:
                 continue
             except OSError:
                 part = b""
             if not part:
-                raise Malformed("cut off") if begun or parts else Closed
-            parts.append(part)
-            count -= len(part)
-        return b"".join(parts)
+                raise Malformed("cut off") if begun or self._come else Closed
+            self._come += part
+        data = bytes(self._come[:count])
+        del self._come[:count]
+        return data
 
     def close(self) -> None:
         self._end.close()
@@ -131,3 +133,6 @@ class Channel:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+_ENCODER, _DECODER = json.JSONEncoder(allow_nan=False), json.JSONDecoder(parse_constant=_refuse)
