@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +21,9 @@ CELLS = [
     "x = torch.ones(3, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)",
 ]
 THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"
+
+
+DOUBLED = "numbers = [1, 2]\nawaited = 3\nnumbers"  # a cell that is rehearsed
 
 
 @pytest.fixture
@@ -79,3 +83,55 @@ def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
             "fingerprint": engine.fingerprint("cd", "gradient_accumulation", {}),
             "reached": [],
         }
+
+
+def shown(engine: Engine, *cells: str) -> str:
+    """What the last of some cells shows, in a child."""
+    with engine.fork() as child:
+        child.ask("begin", lesson="gradient_accumulation", files={})
+        answers = [child.ask("cell", source=source) for source in cells]
+    (output,) = answers[-1]["outputs"]
+    return str(output.get("data", output).get("text/plain", output.get("evalue")))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("pass", "[1, 2]"),
+        (
+            "def seven(lines):\n    return [line.replace('2', '7') for line in lines]\n"
+            "get_ipython().input_transformers_post.append(seven)",
+            "[1, 7]",
+        ),
+        (
+            "import ast\nclass Seven(ast.NodeTransformer):\n    def visit_Constant(self, node):\n"
+            "        return ast.Constant(7)\nget_ipython().ast_transformers.append(Seven())",
+            "[7, 7]",
+        ),
+        ("numbers = awaited = 5\nget_ipython().autoawait = False", "[1, 2]"),
+    ],
+)
+def test_a_rehearsed_cell_means_what_the_shell_makes_of_it(engine: Engine, change: str, expected: str) -> None:
+    cold = shown(engine, change, DOUBLED)
+    engine.rehearse("", ["pass", DOUBLED], [])
+    assert shown(engine, change, DOUBLED) == cold == expected
+
+
+def test_a_rehearsed_future_import_changes_the_cells_after_it(engine: Engine) -> None:
+    future, after = "from __future__ import annotations\nx = 1", "def f(a: nowhere): ...\nf.__annotations__"
+    engine.rehearse("", [future, after], [])
+    assert shown(engine, future, after) == "{'a': 'nowhere'}"
+    assert shown(engine, "x = 1\nx", after) == "name 'nowhere' is not defined"
+
+
+def test_a_grader_in_the_background_of_a_script() -> None:
+    """A shell lets such a process ignore Ctrl+C, and so do all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Engine() as other, other.fork() as child:
+            child.ask("begin", lesson="gradient_accumulation", files={})
+            assert child.ask("guard", salt="ab")["changed"] == []
+            (error,) = child.ask("cell", source="import signal\nsignal.raise_signal(signal.SIGINT)")["outputs"]
+            assert error["ename"] == "KeyboardInterrupt"
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import secrets
@@ -23,6 +24,7 @@ from .isolated.wire import unpack_note, unpack_run
 from .outputs import Room, kept_outputs, output
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
+_AHEAD = 1 << 16  # characters of cells that a process is given before it needs them: a socket holds more
 
 
 @dataclass
@@ -72,6 +74,7 @@ class _Run:
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = Room()
+        self._asked = 0  # cells that were sent, and not answered yet
         self._observed: dict[str, str] = {}  # by exercise; equal ones show that two answers behave alike
 
     def run(self) -> Outcome:
@@ -86,14 +89,15 @@ class _Run:
             if child:
                 lesson = self._answers.lesson.name if self._answers else ""
                 self._guarded(lambda: child.ask("begin", lesson=lesson, files=self._files))
-            for number, cell in enumerate((cell for cell in self._notebook.cells if cell.cell_type == "code"), 1):
+            cells = [cell for cell in self._notebook.cells if cell.cell_type == "code"]
+            for number, cell in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
                 name = self._checked(cell)
                 if name:
                     cell.outputs = [self._verdict_output(name, self._check(child, name), number)]
                 else:
-                    cell.outputs = self._plain(child, cell, number)
+                    cell.outputs = self._plain(child, cells[number - 1 :], number)
                 cell.execution_count = number
             if child:
                 self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
@@ -128,21 +132,37 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: Child | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+    def _plain(self, child: Child | None, cells: list[NotebookNode], number: int) -> list[NotebookNode]:
+        """The outputs of the first of `cells`."""
         before = self._outcome.ended
-        answer = self._guarded(lambda: child.ask("cell", source=cell.source)) if child else None
+        answer = self._guarded(lambda: self._ran(child, cells)) if child else None
         if answer is None:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
-            told = not before or cell.metadata.get("nbgrader", {}).get("grade")
+            told = not before or cells[0].metadata.get("nbgrader", {}).get("grade")
             return [_stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
+
+    def _ran(self, child: Child, cells: list[NotebookNode]) -> dict[str, Any]:
+        """What came of the first of `cells`. Those up to the next check are sent with it, so that nobody has to wait;
+        a check's cases are not, before all cells above it have ended. Raises Ended."""
+        if not self._asked:
+            room = _AHEAD
+            for cell in itertools.takewhile(lambda cell: not self._checked(cell), cells):
+                room -= len(cell.source)
+                if self._asked and room < 0:
+                    break
+                child.send("cell", source=cell.source)
+                self._asked += 1
+        self._asked -= 1
+        return child.answer()
 
     def _check(self, child: Child | None, name: str) -> Verdict:
         assert self._answers is not None
         exercise, expected = self._answers.exercises[name], self._answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
-        answer = self._guarded(lambda: ask.ask("observe", exercise=name, seed=expected.seed)) if ask else None
+        asked = {"exercise": name, "seed": expected.seed, "code": expected.given is not None}
+        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
         if withdrawn is not None:
             verdict = withdrawn
         elif answer is None:

@@ -49,6 +49,20 @@ MESSAGES = [
         ended="nonsense",
     ),
     Attack(
+        "the questions to come, peeked at in the socket and in the channel's memory",
+        f"""{_FORGED}
+import gc
+for end in ends():
+    peeked = socket.socket(fileno=os.dup(end))
+    peeked.setblocking(False)
+    try:
+        print("to come:", peeked.recv(1 << 20, socket.MSG_PEEK))
+    except BlockingIOError:
+        print("nothing to come")
+""",
+        never="seed",
+    ),
+    Attack(
         "an observation written when the check is reached, then the end",
         answers={
             "is_right": f"{_FORGED}\ndef is_right(accumulate):\n    for end in ends():\n        os.write(end, frame(observed))\n    os._exit(0)\n"
@@ -136,7 +150,7 @@ def is_right(accumulate):
         _FORGED
         + """
 from autograder.grading.isolated import child
-child.Worker.do_observe = lambda self, exercise, seed: observed
+child.Worker.do_observe = lambda self, **asked: observed
 """,
         flagged="replaced",
     ),
@@ -167,7 +181,7 @@ def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
-child.Worker.do_observe = lambda self, exercise, seed: {{"runs": [{run}] * 3, "code": None}}
+child.Worker.do_observe = lambda self, **asked: {{"runs": [{run}] * 3, "code": None}}
 from autograder.grading.isolated import wire
 child.pack_run = lambda run: {run}
 """,

@@ -152,10 +152,18 @@ class Child:
 
         Raises Ended.
         """
+        self.send(do, **arguments)
+        return self.answer()
+
+    def send(self, do: str, **arguments: Any) -> None:
+        """Ask, and do not wait: answers come in the order of the questions. Raises Ended."""
         try:
             self._channel.send({"do": do, **arguments})
         except Closed:
             raise Ended("died") from None
+
+    def answer(self) -> dict[str, Any]:
+        """What it says to the first question that it has not answered. Raises Ended."""
         return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:

@@ -65,6 +65,7 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
                     pack_run(run)
     shell.outputs.clear(0)
     shell.reset()
+    shell.compile.reset_compiler_flags()  # a `from __future__ import` of a cell
     gc.collect()
     return len(os.listdir("/proc/self/task")) == 1
 

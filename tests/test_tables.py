@@ -1,0 +1,105 @@
+"""Dicts compared by their memory: every change is found, and a dict that is as it was is no change."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograder.grading.isolated import tables as memory
+from autograder.grading.isolated.tables import Table, Tables
+
+
+class Plain:
+    def __init__(self) -> None:
+        self.first, self.second = 1, 2
+
+
+def _of_a_class() -> dict[str, Any]:
+    made = type("Made", (), {"first": 1, "second": 2})
+    return next(each for each in gc.get_referents(vars(made)) if isinstance(each, dict))
+
+
+KINDS: dict[str, Callable[[], dict[Any, Any]]] = {
+    "of a module": lambda: vars(_module()),
+    "of a class": _of_a_class,
+    "of an object": lambda: vars(Plain()),
+    "with keys of all kinds": lambda: {"first": 1, "second": 2, 3: 4, None: 5},
+    "large": lambda: {**{f"name{number}": number for number in range(3000)}, "first": 1, "second": 2},
+}
+
+
+def _module() -> types.ModuleType:
+    module = types.ModuleType("made")
+    vars(module).update(first=1, second=2)
+    KEPT.append(module)
+    return module
+
+
+KEPT: list[object] = []
+
+
+def _rebuilt(items: dict[Any, Any]) -> None:
+    kept = dict(items)
+    items.clear()
+    items.update(kept)
+
+
+def _grown(items: dict[Any, Any]) -> None:
+    for number in range(100):
+        items[f"new{number}"] = None
+
+
+CHANGES: dict[str, Callable[[dict[Any, Any]], None]] = {
+    "a value": lambda items: items.update(first=3),
+    "two values in each other's place": lambda items: items.update(first=2, second=1),
+    "a name that was not there": lambda items: items.update(third=3),
+    "a name that is gone": lambda items: items.pop("first") and None,
+    "a name in the place of another": lambda items: items.update(third=items.pop("second")),
+    "many names": _grown,
+    "nothing left": lambda items: items.clear(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_is_found(kind: str, change: str) -> None:
+    items, other = KINDS[kind](), {"a": 1}
+    tables = Tables([Table(other), Table(items)])
+    assert tables.changed() == []
+    CHANGES[change](items)
+    assert tables.changed() == tables.changed() == [1]
+    other["a"] = 2
+    assert tables.changed() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_that_is_put_back_is_no_change(kind: str) -> None:
+    items = KINDS[kind]()
+    tables = Tables([Table(items)])
+    items["first"] = 3
+    assert tables.changed() == [0]
+    items["first"] = 1
+    assert tables.changed() == []
+    items["first"] = 3  # after that the same number counts as seen
+    assert tables.changed() == [0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_built_anew_may_have_changed(kind: str) -> None:
+    items = KINDS[kind]()
+    tables = Tables([Table(items)])
+    _rebuilt(items)
+    items["first"] = 3
+    assert tables.changed() == [0]
+
+
+def test_the_memory_is_not_for_writing() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        memory._memory[(id(KEPT) - 4096) // ctypes.sizeof(ctypes.c_void_p)] = 0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        memory._memory.flags.writeable = True
