@@ -18,7 +18,6 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import is_grade, is_solution, is_task
 
 from ..authoring.source import Broken
-from . import hidden
 from .bench import Bench, Job
 from .files import encoded_files
 from .gradebook import Book, BookClosed, NotebookScores
@@ -113,7 +112,7 @@ class Batch:
         if folders:
             files = encoded_files(self._course.source(self._assignment))
             for name, released in self._released.items():
-                self._jobs[name] = Job(hidden.answers(self._course.root, name), released.cells, files)
+                self._jobs[name] = Job(self._course.root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
         waiting = iter(folders)
         with ThreadPoolExecutor(jobs) as pool:

@@ -4,28 +4,44 @@ points, started again when its template ends, and a submission run again when th
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ..authoring.source import Broken
+from ..authoring.source import Broken, Lesson
+from ..exercise import Exercise
+from . import hidden
 from .hidden import Answers
 from .isolated.engine import Ended, Engine
 from .sanitize import Released
-from .solved import try_solution
+from .solved import rehearse, try_solution
 from .standby import Standby
 from .submission import Outcome, Salts, run
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Job:
-    """A notebook of an assignment: what is expected, the cells as they were released, and the files beside it."""
+    """A notebook of an assignment in a course: the cells as they were released, the files beside it, and, looked up
+    when they are needed, the lesson it is made from and what is expected."""
 
-    answers: Answers | None
+    course: Path
+    name: str
     released: dict[str, Released]
     files: dict[str, str]
+
+    @cached_property
+    def lesson(self) -> tuple[Lesson, dict[str, Exercise]] | None:
+        return hidden.lesson_of(self.course, self.name)
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """Raises Broken."""
+        return hidden.answers(self.course, *self.lesson) if self.lesson else None
 
 
 class Bench:
@@ -55,10 +71,16 @@ class Bench:
                         raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
 
     def _try(self, engine: Engine, jobs: list[Job]) -> None:
-        engine.fork().kill()
         for job in jobs:
-            if job.answers:
-                try_solution(engine, job.answers, job.released, job.files)
+            if job.lesson is None:
+                engine.fork().kill()  # can it be isolated at all?
+            else:
+                with ThreadPoolExecutor(1) as beside:  # the template's core rehearses, this one works the answers out
+                    rehearsed = beside.submit(rehearse, engine, *job.lesson, job.files)
+                    answers = job.answers
+                    rehearsed.result()
+                assert answers is not None
+                try_solution(engine, answers, job.released, job.files)
 
     def run(self, job: Job, notebook: NotebookNode) -> Outcome:
         """Run a sanitized notebook; once more when its process ended by itself, and as often as the template ended

@@ -34,19 +34,25 @@ class Answers:
     expected: dict[str, Expected]
 
 
-def answers(course: Path, assignment: str) -> Answers | None:
-    """The answers of the lesson that an assignment of a course is made from; None for an assignment of another origin.
+def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
+    """The lesson that an assignment of a course is made from, and its exercises; None for one of another origin."""
+    collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
+    for collection in collections:
+        for lesson in collection.read():
+            if lesson.file_name == assignment:
+                return lesson, collection.exercises(lesson)
+    return None
+
+
+def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers:
+    """The answers of a lesson and its exercises in a course.
 
     They are kept in the course's `.autograder` as long as neither the lesson, the checker, torch nor the secret change.
     Raises Broken, with what to do about it.
     """
-    found = _lesson(course, assignment)
-    if found is None:
-        return None
-    lesson, known = found
     secret = _secret(course)
     seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
-    cache = course / ".autograder" / f"{assignment}.json"
+    cache = course / ".autograder" / f"{lesson.file_name}.json"
     stamp = _stamp(lesson, known, seeds)
     try:
         stored = json.loads(cache.read_text(encoding="utf-8"))
@@ -70,15 +76,6 @@ def seed_of(secret: str, exercise: Exercise) -> str:
     """The seed of an exercise's hidden cases: who knows it knows the inputs, which a child sees anyway."""
     named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
-
-
-def _lesson(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
-    for collection in collections:
-        for lesson in collection.read():
-            if lesson.file_name == assignment:
-                return lesson, collection.exercises(lesson)
-    return None
 
 
 def _secret(course: Path) -> str:

@@ -8,7 +8,8 @@ from nbformat.notebooknode import NotebookNode
 
 from .. import exercises
 from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
-from ..authoring.source import Broken
+from ..authoring.source import Broken, Lesson
+from ..exercise import Exercise
 from .hidden import Answers
 from .isolated.engine import Engine
 from .sanitize import Released, sanitize
@@ -17,25 +18,18 @@ from .submission import Salts, run
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
+def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
+    """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
+    source = source_notebook(lesson, known)
+    if (exercises.PACKAGED / f"{lesson.name}.py").is_file():
+        engine.rehearse(lesson.name, _plain_cells(source), [])
+    else:  # its exercises may change under a running engine: the template learns only what else they import
+        engine.rehearse("", _plain_cells(source), _imported(engine, lesson, _solved(source), files))
+
+
 def try_solution(engine: Engine, answers: Answers, released: dict[str, Released], files: dict[str, str]) -> None:
-    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points.
-
-    What it imports on the way is imported by the template from now on, and by no child again.
-    """
-    from traitlets.config import Config
-
-    source = source_notebook(answers.lesson, answers.exercises)
-    solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
-    with engine.fork() as child:
-        child.ask("begin", lesson=answers.lesson.name, files=files)
-        before = set(child.ask("modules")["modules"])
-        for cell in solved.cells:
-            if cell.cell_type == "code":
-                child.ask("cell", source=cell.source)
-        after = child.ask("modules")["modules"]
-    learned = [name for name in after if name not in before and not name.startswith("private_exercises")]
-    engine.rehearse(_packaged(answers), _plain_cells(source), learned)
-    clean = sanitize(solved, released, None)
+    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points."""
+    clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
     outcome = run(engine, clean.notebook, answers, files, Salts(engine))
     wrong = [
         f"{name}: {verdict.text('en')}"
@@ -50,10 +44,23 @@ def try_solution(engine: Engine, answers: Answers, released: dict[str, Released]
         )
 
 
-def _packaged(answers: Answers) -> str:
-    """The lesson, if its exercises come with the package: a course's own may change under a running engine."""
-    name = answers.lesson.name
-    return name if (exercises.PACKAGED / f"{name}.py").is_file() else ""
+def _solved(source: NotebookNode) -> NotebookNode:
+    from traitlets.config import Config
+
+    solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
+    return solved
+
+
+def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
+    """The modules that a notebook imports on its way, but for the exercises."""
+    with engine.fork() as child:
+        child.ask("begin", lesson=lesson.name, files=files)
+        before = set(child.ask("modules")["modules"])
+        for cell in solved.cells:
+            if cell.cell_type == "code":
+                child.ask("cell", source=cell.source)
+        after = child.ask("modules")["modules"]
+    return [name for name in after if name not in before and not name.startswith("private_exercises")]
 
 
 def _plain_cells(source: NotebookNode) -> list[str]:

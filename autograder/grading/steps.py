@@ -11,7 +11,6 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
-from . import hidden
 from .bench import Bench, Job
 from .files import encoded_files
 from .gradebook import Book, ReleasedNotebook
@@ -83,7 +82,7 @@ def _job(root: Path, ours: Any) -> Job:
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:
-        _jobs[key] = Job(hidden.answers(root, name), _released(ours).cells, encoded_files(source))
+        _jobs[key] = Job(root, name, _released(ours).cells, encoded_files(source))
     return _jobs[key]
 
 

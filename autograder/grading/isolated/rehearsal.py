@@ -37,6 +37,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     # torch._dynamo comes with the first optimizer step or check of gradients, takes a second, and puts other functions
     # in the place of some of torch's own: before the guard looks.
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
+    shell.run_cell("import autograder.learner.errors, autograder.learner.rehearsal")  # `start` imports them
     shell.reset()
     for kind in vars(torch.optim).values():
         if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
