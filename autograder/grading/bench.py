@@ -16,10 +16,11 @@ from ..exercise import Exercise
 from . import hidden
 from .hidden import Answers
 from .isolated.engine import Ended, Engine
+from .salts import Salts
 from .sanitize import Released
 from .solved import rehearse, try_solution
 from .standby import Standby
-from .submission import Outcome, Salts, run
+from .submission import Outcome, run
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nbgrader.api import (
@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .sanitize import Released
-from .scores import Score
+from .scores import NotebookScores, Score
 
 PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
 
@@ -40,15 +40,6 @@ class ReleasedNotebook:
 
     cells: dict[str, Released]
     kernel: dict[str, Any] | None
-
-
-@dataclass
-class NotebookScores:
-    """What is written about one notebook of a submission, by grade id. A cell that is not named is not there."""
-
-    scores: dict[str, Score] = field(default_factory=dict)
-    comments: dict[str, str | None] = field(default_factory=dict)
-    handed_in: bool = True
 
 
 class Book:

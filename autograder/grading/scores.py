@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -27,6 +27,15 @@ class Score:
 
     points: float | None
     waits: bool
+
+
+@dataclass
+class NotebookScores:
+    """What is written about one notebook of a submission, by grade id. A cell that is not named is not there."""
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    comments: dict[str, str | None] = field(default_factory=dict)
+    handed_in: bool = True
 
 
 def score_of(cell: NotebookNode) -> Score:
@@ -108,3 +117,15 @@ def _is_fault(output: NotebookNode) -> bool:
     """Is it a verdict that says that the checker failed, or was tampered with?"""
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == "our error"
+
+
+def scores_of(notebook: NotebookNode) -> NotebookScores:
+    """What a graded notebook earns, cell by cell."""
+    found = NotebookScores()
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name and (is_grade(cell) or is_task(cell)):
+            found.scores[name] = score_of(cell)
+        if name and (is_solution(cell) or is_task(cell)):
+            found.comments[name] = comment_on(cell)
+    return found

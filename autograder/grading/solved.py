@@ -12,8 +12,9 @@ from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
 from .hidden import Answers
 from .isolated.engine import Engine
+from .salts import Salts
 from .sanitize import Released, sanitize
-from .submission import Salts, run
+from .submission import run
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import re
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,12 +13,14 @@ from nbformat.notebooknode import NotebookNode
 
 from ..exercise import Exercise
 from ..judge import Expected, judge, screen, unobserved
-from ..language import LANGUAGES, Note, message
+from ..language import LANGUAGES, Note
 from ..verdict import MIME, Verdict
 from .hidden import Answers
 from .isolated.engine import Child, Ended, Engine
 from .isolated.wire import unpack_note, unpack_run
 from .outputs import Room, kept_outputs, output
+from .salts import Salts
+from .shown import digest, stopped, without_inputs
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 _AHEAD = 1 << 16  # characters of cells that a process is given before it needs them: a socket holds more
@@ -35,22 +34,6 @@ class Outcome:
     flags: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
-
-
-@dataclass
-class Salts:
-    """One secret number for each check that is reached, the same for a whole run: what an untouched child answers to
-    it is asked once. A child learns it after it has answered."""
-
-    engine: Engine
-    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
-
-    def of(self, lesson: str, files: dict[str, str], index: int) -> tuple[str, str]:
-        """The number, and what an untouched child answers to it."""
-        if (lesson, index) not in self._known:
-            salt = secrets.token_hex(8)
-            self._known[lesson, index] = salt, self.engine.fingerprint(salt, lesson, files)
-        return self._known[lesson, index]
 
 
 def run(
@@ -139,7 +122,7 @@ class _Run:
         if answer is None:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
             told = not before or cells[0].metadata.get("nbgrader", {}).get("grade")
-            return [_stopped(self._outcome.ended or "died", self._language)] if told else []
+            return [stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
 
     def _ran(self, child: Child, cells: list[NotebookNode]) -> dict[str, Any]:
@@ -187,13 +170,13 @@ class _Run:
             runs = [unpack_run(data) for data in answer["runs"]]
             if len(runs) != len(expected.solution):
                 raise ValueError("another number of cases")
-            self._observed[exercise.name] = _digest(answer["runs"])
+            self._observed[exercise.name] = digest(answer["runs"])
             code = answer["code"]
             verdict = judge(exercise, runs, expected, code if isinstance(code, str) else None)
         except Exception as error:  # whatever a message made up by a student can cause here
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"}))
-        return _without_inputs(verdict)
+        return without_inputs(verdict)
 
     def _unless_tampered(self, child: Child, exercise: Exercise, verdict: Verdict) -> Verdict:
         """The verdict, if all that it rests on in the child is as it was; else one that waits for a person."""
@@ -224,27 +207,3 @@ class _Run:
         }
         observed = {"observed": self._observed[name]} if name in self._observed else {}
         return output("execute_result", data=data, metadata=observed, execution_count=number)
-
-
-def _digest(runs: list[dict[str, Any]]) -> str:
-    """A hash of what was observed, without the text of the answer or what it printed."""
-    shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
-    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _without_inputs(verdict: Verdict) -> Verdict:
-    """The verdict without anything in which an answer could tell its author what the hidden cases are."""
-    finding = verdict.finding
-    if finding:
-        finding = replace(finding, inputs="", got=tuple(map(_without_message, finding.got)))
-    notes = tuple(note for note in verdict.notes if note.id not in ("note.printed", "note.stderr", "note.warning"))
-    return replace(verdict, finding=finding, notes=notes)
-
-
-def _without_message(note: Note) -> Note:
-    return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
-
-
-def _stopped(why: str, language: str | None) -> NotebookNode:
-    text = message(f"run.{why}").read(language)
-    return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())

@@ -33,9 +33,10 @@ from autograder.exercise import Exercise
 from autograder.grading import hidden
 from autograder.grading.isolated.engine import Engine
 from autograder.grading.isolated.isolation import Limits
+from autograder.grading.salts import Salts
 from autograder.grading.sanitize import Released, sanitize
 from autograder.grading.scores import is_check, score_of
-from autograder.grading.submission import Outcome, Salts, run
+from autograder.grading.submission import Outcome, run
 from autograder.verdict import MIME
 
 LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)

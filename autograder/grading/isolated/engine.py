@@ -9,8 +9,6 @@ import contextlib
 import errno
 import json
 import os
-import re
-import resource
 import secrets
 import signal
 import socket
@@ -24,10 +22,10 @@ from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .isolation import Limits
 from .kernel import CannotIsolate
 from .starting import LARGEST_REPLY, Starting
+from .usage import memory, tree
 
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
 _START = 60.0  # seconds that a fork and its namespaces may take on a busy machine
-_PAGE = resource.getpagesize()
 
 
 class Ended(Exception):
@@ -178,7 +176,7 @@ class Child:
             raise Ended("nonsense") from None
 
     def _look(self) -> None:
-        if sum(map(_memory, _tree(self._process))) > self._limits.memory:
+        if sum(map(memory, tree(self._process))) > self._limits.memory:
             raise Ended("memory")
 
     def kill(self) -> None:
@@ -190,28 +188,3 @@ class Child:
         os.close(self._handle)
         self._handle = -1
         self._channel.close()
-
-
-def _tree(process: int) -> list[int]:
-    """A process and everything below it."""
-    parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace")
-                parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(name))
-    found = [process]
-    for each in found:
-        found += parents.get(each, [])
-    return found
-
-
-def _memory(process: int) -> int:
-    """Bytes that a process holds for itself; of pages that several share, its part."""
-    with contextlib.suppress(OSError):
-        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-        return sum(int(kb) << 10 for kb in re.findall(r"^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB", text, re.M))
-    with contextlib.suppress(OSError):
-        _, resident, shared, *_ = Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()
-        return (int(resident) - int(shared)) * _PAGE
-    return 0

@@ -7,16 +7,11 @@ Looked at name by name is only what a comparison of memory (`tables`) does not f
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # what `signal` makes enums of, 64 times for each look
-import asyncio
 import builtins
 import gc
 import hashlib
-import os
 import re
-import signal
 import sys
-import threading
 from array import array
 from collections.abc import Mapping
 from types import (
@@ -29,11 +24,10 @@ from types import (
 from typing import Any
 
 import torch
-from torch.overrides import _get_current_function_mode_stack
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ...exercise import Exercise
 from .channel import pin
+from .left_on import LeftOn
 from .reach import watch
 from .tables import Table, Tables
 
@@ -98,9 +92,7 @@ class Guard:
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None
         self._look_at(self._names)
-        self._finders = list(sys.meta_path)
-        self._threads = _links()
-        self._handlers = _handlers()
+        self._left_on = LeftOn()
         pin(self)
 
     def _watch(
@@ -157,19 +149,7 @@ class Guard:
     def _named(self, tables: list[int]) -> list[str]:
         found = [path for index in tables for path in self._looked_at[index].changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
-        return found + self._in_the_way() + self.reached
-
-    def _in_the_way(self) -> list[str]:
-        ways = {
-            "a TorchFunctionMode is left on": bool(_get_current_function_mode_stack()),
-            "a TorchDispatchMode is left on": bool(_get_current_dispatch_mode_stack()),
-            "sys.settrace": sys.gettrace() is not None,
-            "sys.setprofile": sys.getprofile() is not None,
-            "sys.meta_path": sys.meta_path[: len(self._finders)] != self._finders,
-            "a signal handler is left on": _handlers() != self._handlers,
-            "a thread is left running": _links() > self._threads and _started() > 0,
-        }
-        return [name for name, holds in ways.items() if holds]
+        return found + self._left_on.now() + self.reached
 
     def proof(self, salt: str) -> tuple[list[str], str]:
         """What `changed` says, and a fingerprint: the same in every untouched child of one template.
@@ -186,23 +166,3 @@ class Guard:
     def watch(self) -> None:
         """From now on refuse the ways to what is hidden, and note them in `reached`. For a student's own code."""
         watch(self._functions, self.reached)
-
-
-_SIGNALS = tuple(map(int, signal.valid_signals()))
-
-
-def _links() -> int:
-    """As many as threads of this process, and a constant."""
-    return os.stat("/proc/self/task").st_nlink
-
-
-def _started() -> int:
-    """How many threads run beside the main one, without the event loop that IPython starts for `%%bash` and keeps."""
-    loop = asyncio.BaseEventLoop.run_forever.__code__
-    targets = [getattr(thread, "_target", None) for thread in threading.enumerate()]
-    return len(os.listdir("/proc/self/task")) - 1 - any(getattr(each, "__code__", None) is loop for each in targets)
-
-
-def _handlers() -> list[Any]:
-    """The functions that signals call: with the frame that they interrupt."""
-    return [found for number in _SIGNALS if callable(found := _signal.getsignal(number))]

@@ -41,7 +41,7 @@ class Table:
     """One dict: where the words are that it consists of, and what was there."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
-        self._kept = items  # its memory is read as long as this is
+        self._kept = items, tuple(items)  # its memory is read as long as this is, and no name's address is used again
         self.head = _places(id(items) + _HEAD, _HEAD_WORDS)
         self.was_head = _memory.take(self.head)
         entries = self._find(items)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ...language import Note
-from ...measure import LiveBytes, LiveBytesMode
+from ...measure import LiveBytes, LiveBytesMode, identity
 from ..saying import error_said
 from .plot import short
 
@@ -61,7 +61,7 @@ class Trace(LiveBytes):
         self._labels: dict[int, tuple[str, int]] = {}
 
     def made(self, storage: torch.UntypedStorage) -> None:
-        self._labels[id(storage)] = (self.label, storage.nbytes())
+        self._labels[identity(storage)] = (self.label, storage.nbytes())
         super().made(storage)
 
     def freed(self, key: int, size: int) -> None:
