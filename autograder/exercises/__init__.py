@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -38,10 +39,13 @@ class Unknown(LookupError):
 _loaded_from: dict[Path, None] = {}  # folders that modules were loaded from by path: an author's, in any place
 
 
-def folders() -> list[Path]:
-    """The folders that hold exercise modules. The course's own goes first: a file handed in cannot stand before it."""
+def folders() -> Iterator[Path]:
+    """The folders that hold exercise modules. The course's own goes first: a file handed in cannot stand before it.
+
+    The disk is asked for one after another: a card looks its exercise up, and mostly needs the first.
+    """
     places = dict.fromkeys([PACKAGED, Path.cwd() / "exercises", *_loaded_from])
-    return [folder for folder in places if folder.is_dir()]
+    return (folder for folder in places if folder.is_dir())
 
 
 def lessons() -> list[str]:
@@ -65,11 +69,7 @@ def load(lesson: str) -> dict[str, Exercise]:
 
 def _path(lesson: str) -> Path | None:
     """The module of a lesson."""
-    name = f"{bare(lesson)}.py"
-    packaged = PACKAGED / name  # first, and before the disk is asked for more: a card asks each time
-    return (
-        packaged if packaged.is_file() else next((path for each in folders() if (path := each / name).is_file()), None)
-    )
+    return next((path for folder in folders() if (path := folder / f"{bare(lesson)}.py").is_file()), None)
 
 
 @cache

@@ -80,7 +80,7 @@ class _Run:
                 if name:
                     cell.outputs = [self._verdict_output(name, self._check(child, name), number)]
                 else:
-                    cell.outputs = self._plain(child, cells[number - 1 :], number)
+                    cell.outputs = self._plain(child, cells, number)
                 cell.execution_count = number
             if child:
                 self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
@@ -116,21 +116,21 @@ class _Run:
             self._outcome.flags.append(what)
 
     def _plain(self, child: Child | None, cells: list[NotebookNode], number: int) -> list[NotebookNode]:
-        """The outputs of the first of `cells`."""
+        """The outputs of the cell with that `number`, counted from 1."""
         before = self._outcome.ended
-        answer = self._guarded(lambda: self._ran(child, cells)) if child else None
+        answer = self._guarded(lambda: self._ran(child, cells, number)) if child else None
         if answer is None:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
-            told = not before or cells[0].metadata.get("nbgrader", {}).get("grade")
+            told = not before or cells[number - 1].metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
 
-    def _ran(self, child: Child, cells: list[NotebookNode]) -> dict[str, Any]:
-        """What came of the first of `cells`. Those up to the next check are sent with it, so that nobody has to wait;
-        a check's cases are not, before all cells above it have ended. Raises Ended."""
+    def _ran(self, child: Child, cells: list[NotebookNode], number: int) -> dict[str, Any]:
+        """What came of the cell with that `number`. Those up to the next check are sent with it, so that nobody
+        waits; a check's cases are not, before all cells above it have ended. Raises Ended."""
         if not self._asked:
             room = _AHEAD
-            for cell in itertools.takewhile(lambda cell: not self._checked(cell), cells):
+            for cell in itertools.takewhile(lambda cell: not self._checked(cell), cells[number - 1 :]):
                 room -= len(cell.source)
                 if self._asked and room < 0:
                     break

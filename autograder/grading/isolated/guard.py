@@ -64,7 +64,7 @@ class _Names:
         self.addresses = self.addresses_now()
 
     def addresses_now(self) -> bytes:
-        # An object's own hash is its address; `id` would ask the audit hook, thousands of times.
+        # An object's own hash is made of its address; `id` would ask the audit hook, thousands of times.
         return array("q", map(object.__hash__, map(self._namespace.get, self._was))).tobytes()
 
     def changed(self) -> list[str]:

@@ -39,10 +39,10 @@ def warm_shell(kind: type[Shell]) -> Shell:
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
     shell.run_cell("import autograder.learner.errors, autograder.learner.rehearsal")  # `start` imports them
     shell.reset()
-    for kind in vars(torch.optim).values():
-        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer):
+    for optimizer in vars(torch.optim).values():
+        if isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer):
             with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`
-                kind([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
+                optimizer([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
     return shell
 
 

@@ -97,7 +97,7 @@ class Tables:
         self._all = list(tables)
         self._unreadable = {index for index, table in enumerate(self._all) if not table.readable}
         self._heads = np.stack([table.head for table in self._all])
-        self._seen = _memory.take(self._heads)  # of those that were as they should be, whatever their version
+        self._seen = np.stack([table.was_head for table in self._all])  # of those found as they were, with any version
 
     def changed(self) -> list[int]:
         """Indices of the dicts that may not be as they were."""
