@@ -124,6 +124,13 @@ def test_a_rehearsed_future_import_changes_the_cells_after_it(engine: Engine) ->
     assert shown(engine, "x = 1\nx", after) == "name 'nowhere' is not defined"
 
 
+def test_a_rehearsed_cell_is_read_once(engine: Engine) -> None:
+    counted = "compiler = get_ipython().compile\nread = len(compiler._trees), len(compiler._codes)\nread"
+    engine.rehearse("", [DOUBLED, counted], [])
+    rehearsed, other = shown(engine, DOUBLED, counted), shown(engine, "pass", counted)
+    assert shown(engine, "pass", "pass", counted) > other > rehearsed, "other cells were read, or at another place"
+
+
 def test_a_grader_in_the_background_of_a_script() -> None:
     """A shell lets such a process ignore Ctrl+C, and so do all that it starts."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

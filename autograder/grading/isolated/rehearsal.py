@@ -55,7 +55,7 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    worker = Worker(shell, Guard(), Limits())
+    worker, flags = Worker(shell, Guard(), Limits()), shell.compile.flags
     with _elsewhere(), undisturbed([]):
         known = worker.begin(lesson, {})
         for source in cells:
@@ -66,7 +66,7 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
                     pack_run(run)
     shell.outputs.clear(0)
     shell.reset()
-    shell.compile.reset_compiler_flags()  # a `from __future__ import` of a cell
+    shell.compile.flags = flags  # a cell may have a `from __future__ import`
     gc.collect()
     return len(os.listdir("/proc/self/task")) == 1
 
