@@ -98,6 +98,22 @@ def test_what_is_built_anew_may_have_changed(kind: str) -> None:
     assert tables.changed() == [0]
 
 
+@pytest.mark.parametrize("kind", ["of a module", "of a class", "large"])
+def test_names_that_come_and_go_are_no_change(kind: str) -> None:
+    """As IPython's do in the builtins, in each cell: the names that stay move to other places."""
+    items = KINDS[kind]()
+    last, value = list(items.items())[-1]
+    tables = Tables([Table(items)])
+    for _ in range(200):
+        items["passing"] = None
+        del items[last], items["passing"]
+        items[last] = value
+        assert tables.changed() == []
+    del items[last]
+    items["passing"] = value
+    assert tables.changed() == [0]
+
+
 def test_what_specialized_code_stores_is_found() -> None:
     """The interpreter has ways of its own to set an attribute in a loop that has run for a while."""
     thing, module = Plain(), _module()

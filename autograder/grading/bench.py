@@ -58,30 +58,39 @@ class Bench:
         """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
         with self._preparing:
             while True:
-                engine = self._standby.engine()
-                salts = self._salts if self._salts and self._salts.engine is engine else None
-                new = [] if job in self._tried else [job]
-                if salts and not new:
-                    return salts
-                try:
-                    self._try(engine, new if salts else [*self._tried, *new])
-                    self._tried += new
-                    self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
-                except (Broken, Ended, OSError, RuntimeError) as error:
-                    if not self._standby.lost(engine):
-                        raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+                known = self._salts if job in self._tried else None
+                if known and known.engine is self._standby.engine():
+                    return known
+                self._prepare(job)
 
-    def _try(self, engine: Engine, jobs: list[Job]) -> None:
-        for job in jobs:
-            if job.lesson is None:
+    def _prepare(self, job: Job) -> None:
+        """Try for an engine; if its template ends on the way there is none yet."""
+        with ThreadPoolExecutor(1) as beside:  # the template starts and rehearses, this core works the answers out
+            starting = beside.submit(self._standby.engine)
+            rehearsing = beside.submit(lambda: self._rehearse(starting.result(), job))
+            _ = job.answers
+            engine = starting.result()
+            try:
+                for each in rehearsing.result():
+                    if each.answers:
+                        try_solution(engine, each.answers, each.released, each.files)
+            except (Broken, Ended, OSError, RuntimeError) as error:
+                if not self._standby.lost(engine):
+                    raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+            else:
+                self._tried = list(dict.fromkeys([*self._tried, job]))
+                self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
+
+    def _rehearse(self, engine: Engine, job: Job) -> list[Job]:
+        """Get an engine ready for a job, and for those before it if it is a new one. Returns these."""
+        same = self._salts is not None and self._salts.engine is engine
+        jobs = [job] if same else list(dict.fromkeys([*self._tried, job]))
+        for each in jobs:
+            if each.lesson is None:
                 engine.fork().kill()  # can it be isolated at all?
             else:
-                with ThreadPoolExecutor(1) as beside:  # the template's core rehearses, this one works the answers out
-                    rehearsed = beside.submit(rehearse, engine, *job.lesson, job.files)
-                    answers = job.answers
-                    rehearsed.result()
-                assert answers is not None
-                try_solution(engine, answers, job.released, job.files)
+                rehearse(engine, *each.lesson, each.files)
+        return jobs
 
     def run(self, job: Job, notebook: NotebookNode) -> Outcome:
         """Run a sanitized notebook; once more when its process ended by itself, and as often as the template ended

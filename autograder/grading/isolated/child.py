@@ -23,7 +23,7 @@ from ...undisturbed import limited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
 from .isolation import Limits
-from .shell import Outputs, Shell, Stream
+from .shell import Shell, Stream
 from .wire import pack_run
 
 
@@ -69,6 +69,7 @@ class Worker:
         self._shell, self._guard, self._limits = shell, guard, limits
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # before the last observation
+        self._descriptors = _Descriptors()
         pin(self)
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
@@ -90,15 +91,19 @@ class Worker:
         """Run one cell. What it writes to file descriptors 1 and 2 past Python counts as printed, too."""
         shell, outputs = self._shell, self._shell.outputs
         outputs.clear(self._limits.output_bytes)
+        for number in (1, 2):
+            self._descriptors.take(number, 0)  # what a probe has written
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Stream("stdout", outputs), Stream("stderr", outputs)  # type: ignore[assignment]
         try:
-            with _Descriptors(outputs), limited(self._limits.cell_seconds):
+            with limited(self._limits.cell_seconds):
                 shell.run_cell(source, store_history=True)
         except BaseException as error:  # from a hook of the student's, or the alarm between two steps of IPython
             shell._showtraceback(type(error), error, [type(error).__name__])
         finally:
             sys.stdout, sys.stderr = before
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
         return {"outputs": outputs.cells}
 
     def do_observe(self, exercise: str, seed: str, code: bool) -> dict[str, Any]:
@@ -127,21 +132,27 @@ class Worker:
 
 
 class _Descriptors:
-    """File descriptors 1 and 2 for the time of a cell: what C code and other programs write."""
+    """File descriptors 1 and 2 of this process, led to files without a name: what C code and other programs write."""
 
-    def __init__(self, outputs: Outputs) -> None:
-        self._outputs = outputs
-
-    def __enter__(self) -> None:
-        self._files = {number: os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600) for number in (1, 2)}
-        for number, file in self._files.items():
+    def __init__(self) -> None:
+        self._files = {}
+        for number in (1, 2):
+            file = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600)
             os.dup2(file, number)
-
-    def __exit__(self, *_: object) -> None:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        for (number, file), name in zip(self._files.items(), ("stdout", "stderr")):
-            os.dup2(quiet, number)
-            written = os.pread(file, max(self._outputs.left, 0), 0)
-            self._outputs.stream(name, written.decode(errors="replace"))
             os.close(file)
-        os.close(quiet)
+            self._files[number] = os.fstat(number).st_ino
+        pin(self)
+
+    def take(self, number: int, most: int) -> bytes:
+        """At most so many bytes of what was written since it was last asked. Nothing if the submission has put
+        something else there."""
+        try:
+            found = os.fstat(number)
+            if found.st_ino != self._files[number] or not found.st_size:
+                return b""
+            written = os.pread(number, most, 0)
+            os.ftruncate(number, 0)
+            os.lseek(number, 0, os.SEEK_SET)
+            return written
+        except OSError:  # closed
+            return b""

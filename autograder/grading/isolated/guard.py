@@ -13,7 +13,7 @@ import hashlib
 import re
 import sys
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -70,6 +70,10 @@ class _Names:
     def changed(self) -> list[str]:
         names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
         return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 class Guard:
@@ -140,7 +144,7 @@ class Guard:
     def _look_at(self, names: list[_Names]) -> None:
         self._looked_at = names
         self._tables = Tables(each.table for each in names)
-        self._addresses = b"".join(each.addresses for each in names)
+        self._addresses = _digest(each.addresses for each in names)
 
     def changed(self) -> list[str]:
         """Names of what is not what it was, of what stands between a call and torch, and of what was reached for."""
@@ -159,9 +163,9 @@ class Guard:
         tables = self._tables.changed()
         now, changed = self._addresses, [self._looked_at[index] for index in tables]
         if any(names.addresses_now() != names.addresses for names in changed):
-            now = b"".join(names.addresses_now() for names in self._looked_at)
+            now = _digest(names.addresses_now() for names in self._looked_at)
         cells = array("q", (object.__hash__(cell.cell_contents) for _, cell, _ in self._closures))
-        return self._named(tables), hashlib.sha256(b"".join((salt.encode(), now, cells.tobytes()))).hexdigest()
+        return self._named(tables), _digest((salt.encode(), now, cells.tobytes())).hex()
 
     def watch(self) -> None:
         """From now on refuse the ways to what is hidden, and note them in `reached`. For a student's own code."""

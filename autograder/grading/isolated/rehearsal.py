@@ -7,7 +7,6 @@ did it itself would write to, and so copy, thousands of pages). Only what every 
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import os
 import tempfile
@@ -55,8 +54,9 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    worker, flags = Worker(shell, Guard(), Limits()), shell.compile.flags
+    flags = shell.compile.flags
     with _elsewhere(), undisturbed([]):
+        worker = Worker(shell, Guard(), Limits())
         known = worker.begin(lesson, {})
         for source in cells:
             worker.do_cell(source)
@@ -67,13 +67,12 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
     shell.outputs.clear(0)
     shell.reset()
     shell.compile.flags = flags  # a cell may have a `from __future__ import`
-    gc.collect()
     return len(os.listdir("/proc/self/task")) == 1
 
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """In an empty folder, with the standard descriptors put back: a cell that is run takes them."""
+    """In an empty folder, with the standard descriptors put back: a worker takes them."""
     before, kept = os.getcwd(), [os.dup(number) for number in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

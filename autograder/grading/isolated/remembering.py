@@ -2,17 +2,19 @@
 
 Most cells of a submission are as they were released, and to read them takes a good part of the time that they run.
 What is remembered depends on nothing but the source, the name of the cell (which holds its number), the transformers
-and the compiler's flags.
+and the compiler's flags. Of the others, what can hold no magic is not searched for one.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from types import CodeType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
+from IPython.core.inputtransformer2 import TransformerManager
 from traitlets import Type
 
 from .shell import Shell
@@ -49,6 +51,24 @@ class Compiler(CachingCompiler):
         return code
 
 
+# What IPython's own token transformers look for has one of these, or one of those at the start of a line.
+_MAGIC = re.compile(r"[%!?]|^\s*[,;/]", re.M)
+
+
+class Transformers(TransformerManager):  # type: ignore[misc]
+    """Does not split text without a sign of magic into tokens, which takes longer than to compile it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own = list(self.token_transformers)
+
+    def do_token_transforms(self, lines: list[str]) -> list[str]:
+        if self.token_transformers == self._own and not _MAGIC.search("".join(lines)):
+            return lines
+        changed: list[str] = super().do_token_transforms(lines)
+        return changed
+
+
 class RememberingShell(Shell):
     """Gives the same text for the same cell, and compiles it with `Compiler`."""
 
@@ -56,8 +76,7 @@ class RememberingShell(Shell):
 
     def __init__(self, **kwargs: Any) -> None:
         self._transformed: dict[tuple[object, ...], str] = {}
-        self._awaits: dict[str, bool] = {}
-        super().__init__(**kwargs)
+        super().__init__(input_transformer_manager=Transformers(), **kwargs)
 
     def transform_cell(self, raw_cell: str) -> str:
         ways = self.input_transformer_manager
@@ -74,12 +93,10 @@ class RememberingShell(Shell):
         return cell
 
     def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
-        """Whether a cell awaits at its top level: the same for the same cell, if anything can."""
-        if transformed_cell is None or any(how.values()) or not self.autoawait:
-            return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
-        if transformed_cell not in self._awaits:
-            self._awaits[transformed_cell] = super().should_run_async(raw_cell, transformed_cell=transformed_cell)
-        return self._awaits[transformed_cell]
+        """Whether a cell awaits at its top level: without these words it cannot, and is not compiled to see."""
+        if transformed_cell and "await" not in transformed_cell and "async" not in transformed_cell:
+            return False
+        return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
 
     def transform_ast(self, node: Any) -> Any:
         return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # it is changed in place

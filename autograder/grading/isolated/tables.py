@@ -11,19 +11,17 @@ snapshot is made counts as changed: it is looked at name by name.
 from __future__ import annotations
 
 import ctypes
-import struct
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_KEYS = struct.Struct("=9xBB13xQ")  # of a dict's keys: logarithm of the index's size, kind, entries
 _HEAD, _HEAD_WORDS = 16, 4  # byte of a dict where its head begins
-_VERSION, _BUT_VERSION = 1, [0, 2, 3]  # words of the head
-_INDEX = 32  # byte of the keys where it begins
+_VERSION, _BUT_VERSION, _SEPARATE = 1, [0, 2, 3], 3  # words of the head
+_KEYS_WORDS, _INDEX = 4, 32  # what stands before the index, and the byte of the keys where it begins
+_PAIR = ("key", "value")  # the last pointers of an entry
 _ENTRY = {0: 3, 1: 2}  # pointers of one entry by kind: hash, key, value; or key and value, where all keys are texts
-_REMOVED = (0, 0)  # what stays of an item
 
 _WORD, _LOWEST, _ADDRESSES = 8, 4096, 1 << 47  # bytes: of a pointer, never mapped below, of a process
 _Words = NDArray[np.uint64]
@@ -37,6 +35,9 @@ def _places(address: int, count: int) -> NDArray[np.int64]:
     return np.arange(count, dtype=np.int64) + (address - _LOWEST) // _WORD
 
 
+_NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
+
+
 class Table:
     """One dict: where the words are that it consists of, and what was there."""
 
@@ -44,33 +45,40 @@ class Table:
         self._kept = items, tuple(items)  # its memory is read as long as this is, and no name's address is used again
         self.head = _places(id(items) + _HEAD, _HEAD_WORDS)
         self.was_head = _memory.take(self.head)
-        entries = self._find(items)
-        self.readable = entries is not None
-        self.entries = _places(_LOWEST, 0) if entries is None else entries
-        self.was_entries = _memory.take(self.entries)
-
-    def _find(self, items: dict[Any, Any]) -> NDArray[np.int64] | None:
-        """The places of its entries; None if they are not where they should be."""
-        count, _, keys, values = map(int, self.was_head)
-        if count != len(items) or not keys:
-            return None
-        if values:  # of an object whose class keeps the keys
-            entries = _places(values, count)
-            return entries if _memory.take(entries).tolist() == [id(value) for value in items.values()] else None
-        log_size, kind, used = _KEYS.unpack(ctypes.string_at(keys, _KEYS.size))
-        width = _ENTRY.get(kind)
-        if width is None or not count <= used <= 2 << 20 or log_size > 24:
-            return None
-        entries = _places(keys + _INDEX + (1 << log_size), used * width)
-        found = _memory.take(entries).tolist()
-        pairs = [pair for pair in zip(found[width - 2 :: width], found[width - 1 :: width]) if pair != _REMOVED]
-        return entries if pairs == [(id(key), id(value)) for key, value in items.items()] else None
+        entries = _entries(self.was_head)
+        self._entries = _NOWHERE if entries is None else entries
+        self._was_entries = _memory.take(self._entries)
+        known = items.items() if self._entries.shape[1] == len(_PAIR) else zip(items.values())
+        self.readable = entries is not None and _present(self._was_entries) == [tuple(map(id, each)) for each in known]
 
     def same(self, head: _Words) -> bool:
-        """Is it for certain as it was, with this `head` now? The entries are read only where it still points there."""
-        return bool(
-            (head == self.was_head)[_BUT_VERSION].all() and (_memory.take(self.entries) == self.was_entries).all()
-        )
+        """Is it for certain as it was, with this `head` now?"""
+        if (head == self.was_head)[_BUT_VERSION].all() and (_memory.take(self._entries) == self._was_entries).all():
+            return True
+        if head[_SEPARATE] or self.was_head[_SEPARATE]:
+            return False
+        entries = _entries(head)  # as names come and go again (`exit` in each cell), those that stay may move
+        return entries is not None and _present(_memory.take(entries)) == _present(self._was_entries)
+
+
+def _entries(head: _Words) -> NDArray[np.int64] | None:
+    """Where a dict's entries are: a row of key and value for each, or of the value alone where a class keeps the keys.
+    None if the memory does not look as it should."""
+    count, _, keys, values = map(int, head)
+    if not keys:
+        return None
+    if values:
+        return _places(values, count).reshape(count, 1)
+    kinds, used = map(int, _memory.take(_places(keys, _KEYS_WORDS))[[1, 3]])
+    log_size, width = kinds >> 8 & 0xFF, _ENTRY.get(kinds >> 16 & 0xFF)
+    if width is None or not count <= used <= 2 << 20 or log_size > 24:
+        return None
+    return _places(keys + _INDEX + (1 << log_size), used * width).reshape(used, width)[:, -len(_PAIR) :]
+
+
+def _present(entries: _Words) -> list[tuple[int, ...]]:
+    """Without those of which only the place is left."""
+    return [tuple(row) for row in entries.tolist() if any(row)]
 
 
 def _has_versions() -> bool:
