@@ -42,10 +42,12 @@ _loaded_from: dict[Path, None] = {}  # folders that modules were loaded from by 
 def folders() -> Iterator[Path]:
     """The folders that hold exercise modules. The course's own goes first: a file handed in cannot stand before it.
 
-    The disk is asked for one after another: a card looks its exercise up, and mostly needs the first.
+    The others are looked for when they are asked for: a card looks its exercise up, and mostly needs the first.
     """
-    places = dict.fromkeys([PACKAGED, Path.cwd() / "exercises", *_loaded_from])
-    return (folder for folder in places if folder.is_dir())
+    yield PACKAGED
+    for folder in dict.fromkeys([Path.cwd() / "exercises", *_loaded_from]):
+        if folder != PACKAGED and folder.is_dir():
+            yield folder
 
 
 def lessons() -> list[str]:
