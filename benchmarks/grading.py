@@ -65,7 +65,10 @@ def _hand_in(folder: Path, lesson: Lesson, submission: Submission, number: int) 
 
 
 def seconds_of(command: list[str | Path], folder: Path) -> tuple[float, int]:
-    """Wall seconds of a command, and the most bytes that it and its children held together."""
+    """Wall seconds of a command, and the most bytes that it and its children held together.
+
+    To look takes time of what is looked at: at most a fiftieth of it.
+    """
     peak, start = 0, time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
@@ -73,8 +76,10 @@ def seconds_of(command: list[str | Path], folder: Path) -> tuple[float, int]:
     reader = threading.Thread(target=lambda: complaint.append(process.stderr.read()))
     reader.start()
     while process.poll() is None:
+        looked = time.perf_counter()
         peak = max(peak, _memory(process.pid))
-        time.sleep(1)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(1, 50 * (time.perf_counter() - looked)))
     reader.join()
     if process.returncode:
         raise SystemExit(complaint[0].decode()[-3000:])
@@ -127,7 +132,7 @@ def main() -> None:
         per_submission[str(size)] = seconds / size
         peaks.append(peak)
         print(f"{size:5} submissions: {seconds / size:.3f} s each, {peak / 2**20:.0f} MB at the peak", flush=True)
-    # The largest class is the last; starting up is a part of its time, as it is of the limit's.
+    # The largest class is the last. Starting up is a part of its time, and not of the limit's.
     share = students[: min(len(students), 200)]
     ours = per_submission[str(chosen.sizes[-1])]
     least = limit(folder, lesson, share, os.cpu_count() or 1) / len(share)

@@ -24,7 +24,8 @@ from .channel import Channel, Closed
 from .child import serve
 from .guard import Guard
 from .isolation import Limits, between_forks, end_with_parent, enter, go_inside
-from .kernel import CannotIsolate, use_huge_pages
+from .kernel import CannotIsolate
+from .memory import begin_fresh, fill_holes, use_huge_pages
 from .rehearsal import rehearse, warm_shell
 from .remembering import RememberingShell
 from .root import HOME, TMP
@@ -74,6 +75,7 @@ class Template:
             self._guard = Guard()
             self._guard.focus(self._lesson)
             gc.collect()
+            fill_holes()
             gc.freeze()  # a collection in a child would touch, and so copy, every page of the template
         folder = None if self._isolated else tempfile.mkdtemp()
         with between_forks() if self._isolated else contextlib.nullcontext():
@@ -99,6 +101,7 @@ class Template:
         """Never returns."""
         try:
             end_with_parent()
+            begin_fresh()
             _only(end)
             channel = Channel(socket.socket(fileno=end))
             try:
