@@ -51,8 +51,9 @@ class Compiler(CachingCompiler):
         return code
 
 
-# What IPython's own token transformers look for has one of these, or one of those at the start of a line.
-_MAGIC = re.compile(r"[%!?]|^\s*[,;/]", re.M)
+# What IPython's own token transformers look for has one of these, or one of those at the start of a line. Where lines
+# end in an unusual way, they do not know where one starts.
+_MAGIC = re.compile(r"[%!?]|^\s*[,;/]|[^\S \t\r\n]", re.M)
 
 
 class Transformers(TransformerManager):  # type: ignore[misc]

@@ -1,0 +1,109 @@
+"""A cell that runs in an isolated child is read as IPython reads it, and all that it writes is shown with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from IPython.core.async_helpers import _should_be_async
+from IPython.core.inputtransformer2 import TransformerManager
+
+from autograder.authoring.build import COURSE
+from autograder.grading.isolated.engine import Engine
+from autograder.grading.isolated.remembering import RememberingShell, Transformers
+
+PIECES = [
+    *"%!?,;/\\#'\"()[]=+: \n\t\f", "x", "f", "1", "%%", "!!", "??", '"""', "%ls", "!ls", "a = ", "a?", "/f 1", ",f a b",
+    ";f a", "\n    ", "\n", ">>> ", "... ", "In [1]: ", "if x:", "def f():", "return", "await f()", "async ", "f'{x}'",
+    "\u2028", "\r\n", "é",
+]  # fmt: skip
+
+
+def _transformed(manager: TransformerManager, cell: str) -> str:
+    try:
+        return str(manager.transform_cell(cell))
+    except Exception as error:  # on what is no code IPython raises some, and warns
+        return f"no code: {error!r}"
+
+
+def _runs(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@example("x = 1\n,f a\n")
+@example("\f/f 1\n")
+@example("\t'\n    \\")
+def test_every_text_is_transformed_as_by_ipython(cell: str) -> None:
+    ours, ipythons = _transformed(Transformers(), cell), _transformed(TransformerManager(), cell)
+    assert ours == ipythons or not (_runs(ours) or _runs(ipythons))
+
+
+def test_the_cells_of_the_lessons_are_transformed_as_by_ipython() -> None:
+    sources = [lesson.path.read_text(encoding="utf-8") for lesson in COURSE.read()]
+    cells = [cell for source in sources for cell in source.split("# %%")]
+    assert len(cells) > 100
+    for cell in cells:
+        assert _transformed(Transformers(), cell) == _transformed(TransformerManager(), cell)
+
+
+@pytest.mark.parametrize(
+    "cell", ["x = 1", "await x", "[x async for x in y]", "async def f(): await x", "awaited = 1", "x = (", "async with"]
+)
+def test_a_cell_that_awaits_is_known(cell: str) -> None:
+    shell: Any = RememberingShell.instance()
+    assert shell.should_run_async(cell, transformed_cell=cell) == _should_be_async(cell)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with Engine() as engine:
+        yield engine
+
+
+def printed(engine: Engine, *cells: str) -> list[list[tuple[str, str]]]:
+    """What each of some cells wrote."""
+    with engine.fork() as child:
+        child.ask("begin", lesson="gradient_accumulation", files={})
+        answers = [child.ask("cell", source=source)["outputs"] for source in cells]
+    return [[(each["name"], each["text"]) for each in outputs] for outputs in answers]
+
+
+WRITE = "import os\nos.write({}, b'{}')\nNone"
+
+
+def test_what_is_written_past_python_is_shown_with_its_cell(engine: Engine) -> None:
+    echo = "import subprocess\nsubprocess.run(['echo', 'from a program'])\nNone"
+    cells = WRITE.format(1, "out"), "pass", WRITE.format(2, "err"), echo, "print('last')"
+    shown = printed(engine, *cells)
+    assert shown == [[("stdout", "out")], [], [("stderr", "err")], [("stdout", "from a program\n")],
+                     [("stdout", "last\n")]]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "os.close(1)",
+        "os.dup2(os.open('own.txt', os.O_CREAT | os.O_RDWR), 1)",
+        "os.dup2(os.pipe()[1], 1)",
+    ],
+)
+def test_a_descriptor_that_a_cell_takes_for_itself_is_left_to_it(engine: Engine, other: str) -> None:
+    own = "print(open('own.txt').read())" if "own" in other else "print('own')"
+    write = WRITE.format(1, "own").replace("os.write", "'close' in {other!r} or os.write").format(other=other)
+    shown = printed(engine, f"import os\n{other}\nNone", write, own, WRITE.format(2, "err"))
+    assert shown == [[], [], [("stdout", "own\n")], [("stderr", "err")]]
+
+
+def test_a_flood_past_python_is_cut_off(engine: Engine) -> None:
+    flood, after = printed(engine, "import os\nfor _ in range(40):\n    os.write(1, b'x' * 100_000)", "print('after')")
+    assert flood == [("stdout", "x" * (1 << 20))]
+    assert after == [("stdout", "after\n")]
