@@ -50,7 +50,7 @@ class Bench:
 
     def __init__(self, standby: Standby) -> None:
         self._standby = standby
-        self._tried: list[Job] = []
+        self._tried: dict[Job, None] = {}  # in their order
         self._salts: Salts | None = None
         self._preparing = threading.Lock()
 
@@ -78,13 +78,13 @@ class Bench:
                 if not self._standby.lost(engine):
                     raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
             else:
-                self._tried = list(dict.fromkeys([*self._tried, job]))
+                self._tried[job] = None
                 self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
 
     def _rehearse(self, engine: Engine, job: Job) -> list[Job]:
         """Get an engine ready for a job, and for those before it if it is a new one. Returns these."""
         same = self._salts is not None and self._salts.engine is engine
-        jobs = [job] if same else list(dict.fromkeys([*self._tried, job]))
+        jobs = [job] if same else [*(self._tried | {job: None})]
         for each in jobs:
             if each.lesson is None:
                 engine.fork().kill()  # can it be isolated at all?
