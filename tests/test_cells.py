@@ -55,11 +55,17 @@ def test_the_cells_of_the_lessons_are_transformed_as_by_ipython() -> None:
         assert _transformed(Transformers(), cell) == _transformed(TransformerManager(), cell)
 
 
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """A shell that is not there any more for the tests that come after."""
+    yield RememberingShell.instance()
+    RememberingShell.clear_instance()
+
+
 @pytest.mark.parametrize(
     "cell", ["x = 1", "await x", "[x async for x in y]", "async def f(): await x", "awaited = 1", "x = (", "async with"]
 )
-def test_a_cell_that_awaits_is_known(cell: str) -> None:
-    shell: Any = RememberingShell.instance()
+def test_a_cell_that_awaits_is_known(shell: Any, cell: str) -> None:
     assert shell.should_run_async(cell, transformed_cell=cell) == _should_be_async(cell)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from graphs import AWKWARD
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.formatters import DisplayFormatter
 from test_pictures_model import drawn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -373,9 +373,8 @@ def test_screen_readers_get_the_caption() -> None:
 
 
 def test_in_a_cell_the_picture_is_stored_for_every_kind_of_reader() -> None:
-    shell = InteractiveShell.instance()
     x = torch.ones(2, requires_grad=True)
-    data, metadata = shell.display_formatter.format(draw(x.sum()))
+    data, metadata = DisplayFormatter().format(draw(x.sum()))
     output = nbformat.v4.new_output("execute_result", {**data, "image/png": "aGk="}, metadata=metadata)
     nbformat.validate(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[output])]))
     assert set(data) == {"image/svg+xml", "image/png", "text/plain"}
