@@ -268,7 +268,8 @@ def test_open_lab_prints_an_address_that_answers(work, notebooks):
     """The real server, as `make lab` starts it, stopped as Ctrl+C stops it."""
     prepare(work, "ru", notebooks)
     opened = f"open_lab(Path({str(work)!r}), 'ru')"
-    script = f"from pathlib import Path; from autograder.learner.lab import open_lab; exit({opened})"
+    listens = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # tests may run behind "&"
+    script = f"{listens}; from pathlib import Path; from autograder.learner.lab import open_lab; exit({opened})"
     env = {**os.environ, "CI": "true"}
     lab = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
