@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     grade.add_argument("assignment", nargs="?", help="an assignment (default: all that were handed in)")
-    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: cores + 1)")
+    grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one for each core)")
     grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
     grade.add_argument(
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
@@ -151,12 +151,14 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
+    from .grading.isolated.memory import kept
     from .grading.isolated.starting import Starting
 
     # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
-        from .grading.command import grade_course, judge_again
+        with kept():
+            from .grading.command import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -114,3 +116,12 @@ def test_a_flood_past_python_is_cut_off(engine: Engine) -> None:
     flood, after = printed(engine, "import os\nfor _ in range(40):\n    os.write(1, b'x' * 100_000)", "print('after')")
     assert flood == [("stdout", "x" * (1 << 20))]
     assert after == [("stdout", "after\n")]
+
+
+def test_a_child_runs_on_the_cores_of_the_thread_that_asks(engine: Engine) -> None:
+    cell = "import os\nprint(os.sched_getaffinity(0))"
+    mine = os.sched_getaffinity(0)
+    for core in mine:
+        with ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {core})) as pool:
+            assert pool.submit(printed, engine, cell).result() == [[("stdout", f"{{{core}}}\n")]]
+    assert printed(engine, cell) == [[("stdout", f"{mine}\n")]]

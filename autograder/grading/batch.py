@@ -8,6 +8,8 @@ A run that is killed between any two of these steps leaves nothing that the next
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -113,8 +115,10 @@ class Batch:
             for name, released in self._released.items():
                 self._jobs[name] = Job(self._course.root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
-        waiting = iter(folders)
-        with ThreadPoolExecutor(jobs) as pool:
+        waiting, cores = iter(folders), itertools.cycle(sorted(os.sched_getaffinity(0)))
+        # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
+        # reads from its cache.
+        with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as pool:
             running: set[Future[Draft]] = set()
             while True:
                 # No more than are needed to keep all busy: what is done and not written costs memory.

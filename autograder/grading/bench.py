@@ -14,8 +14,8 @@ from nbformat.notebooknode import NotebookNode
 from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
 from . import hidden
-from .hidden import Answers
 from .isolated.engine import Ended, Engine
+from .judging import Judge
 from .salts import Salts
 from .sanitize import Released
 from .solved import rehearse, try_solution
@@ -40,9 +40,9 @@ class Job:
         return hidden.lesson_of(self.course, self.name)
 
     @cached_property
-    def answers(self) -> Answers | None:
+    def judge(self) -> Judge | None:
         """Raises Broken."""
-        return hidden.answers(self.course, *self.lesson) if self.lesson else None
+        return Judge(hidden.answers(self.course, *self.lesson)) if self.lesson else None
 
 
 class Bench:
@@ -68,12 +68,12 @@ class Bench:
         with ThreadPoolExecutor(1) as beside:  # the template starts and rehearses, this core works the answers out
             starting = beside.submit(self._standby.engine)
             rehearsing = beside.submit(lambda: self._rehearse(starting.result(), job))
-            _ = job.answers
+            _ = job.judge
             engine = starting.result()
             try:
                 for each in rehearsing.result():
-                    if each.answers:
-                        try_solution(engine, each.answers, each.released, each.files)
+                    if each.judge:
+                        try_solution(engine, each.judge, each.released, each.files)
             except (Broken, Ended, OSError, RuntimeError) as error:
                 if not self._standby.lost(engine):
                     raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
@@ -99,7 +99,7 @@ class Bench:
         while True:
             salts = self.prepare(job)
             try:
-                outcome = run(salts.engine, notebook, job.answers, job.files, salts)
+                outcome = run(salts.engine, notebook, job.judge, job.files, salts)
             except Ended:  # not the submission's own process, but the one that it is compared with: all anew
                 salts.engine.close()
                 outcome = Outcome(ended="died")

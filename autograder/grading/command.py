@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import logging
 import os
@@ -25,7 +24,7 @@ from .places import said
 from .settings import CourseSettings, course_settings
 from .standby import Standby
 
-_JOBS = (os.cpu_count() or 1) + 1  # one more than cores: while this process judges one, its core runs another
+_JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
 
 
 def grade_course(
@@ -95,7 +94,6 @@ def judge_again(
 @contextlib.contextmanager
 def _standby(course: CourseSettings, isolation: str | None, starting: Starting) -> Iterator[Standby]:
     """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
-    gc.freeze()  # what is imported stays: a collection that walks over all of torch takes as long as ten submissions
     limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
     first = [starting] if starting.isolated == isolated else []
     try:

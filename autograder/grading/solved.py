@@ -10,8 +10,8 @@ from .. import exercises
 from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
 from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
-from .hidden import Answers
 from .isolated.engine import Engine
+from .judging import Judge
 from .salts import Salts
 from .sanitize import Released, sanitize
 from .submission import run
@@ -28,10 +28,11 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
         engine.rehearse("", _plain_cells(source), _imported(engine, lesson, _solved(source), files))
 
 
-def try_solution(engine: Engine, answers: Answers, released: dict[str, Released], files: dict[str, str]) -> None:
+def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:
     """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points."""
+    answers = judge.answers
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
-    outcome = run(engine, clean.notebook, answers, files, Salts(engine))
+    outcome = run(engine, clean.notebook, judge, files, Salts(engine))
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()

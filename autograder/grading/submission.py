@@ -6,21 +6,21 @@ import itertools
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
 from ..exercise import Exercise
-from ..judge import Expected, judge, screen, unobserved
+from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
-from ..verdict import MIME, Verdict
-from .hidden import Answers
+from ..verdict import Verdict
 from .isolated.engine import Child, Ended, Engine
-from .isolated.wire import unpack_note, unpack_run
-from .outputs import Room, kept_outputs, output
+from .isolated.wire import unpack_note
+from .judging import Judge, Judgement
+from .outputs import Room, kept_outputs
 from .salts import Salts
-from .shown import digest, stopped, without_inputs
+from .shown import stopped
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 _AHEAD = 1 << 16  # characters of cells that a process is given before it needs them: a socket holds more
@@ -36,29 +36,26 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run(
-    engine: Engine, notebook: NotebookNode, answers: Answers | None, files: dict[str, str], salts: Salts
-) -> Outcome:
+def run(engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts) -> Outcome:
     """Run `notebook`, which has been sanitized, and put the outputs and verdicts into it.
 
     `files` are the assignment's own, in base64 by relative path. Raises CannotIsolate; nothing else that a submission
     does raises.
     """
-    return _Run(engine, notebook, answers, files, salts).run()
+    return _Run(engine, notebook, judge, files, salts).run()
 
 
 class _Run:
     def __init__(
-        self, engine: Engine, notebook: NotebookNode, answers: Answers | None, files: dict[str, str], salts: Salts
+        self, engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts
     ) -> None:
-        self._engine, self._notebook, self._answers, self._files = engine, notebook, answers, files
-        self._salts = salts
+        self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
+        self._lesson, self._salts = judge.answers.lesson.name if judge else "", salts
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = Room()
         self._asked = 0  # cells that were sent, and not answered yet
-        self._observed: dict[str, str] = {}  # by exercise; equal ones show that two answers behave alike
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -70,15 +67,14 @@ class _Run:
             child = None
         try:
             if child:
-                lesson = self._answers.lesson.name if self._answers else ""
-                self._guarded(lambda: child.ask("begin", lesson=lesson, files=self._files))
+                self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
             cells = [cell for cell in self._notebook.cells if cell.cell_type == "code"]
             for number, cell in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
                 name = self._checked(cell)
                 if name:
-                    cell.outputs = [self._verdict_output(name, self._check(child, name), number)]
+                    cell.outputs = [self._check(child, name).output(self._language, number)]
                 else:
                     cell.outputs = self._plain(child, cells, number)
                 cell.execution_count = number
@@ -94,7 +90,7 @@ class _Run:
         """The exercise that a locked cell checks. Its source is the course's own: sanitizing has put it back."""
         ours = cell.metadata.get("nbgrader", {})
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
-        return found["name"] if found and self._answers and found["name"] in self._answers.expected else None
+        return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
     def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         """What the child says; None when it ends instead, or has ended before."""
@@ -139,55 +135,54 @@ class _Run:
         self._asked -= 1
         return child.answer()
 
-    def _check(self, child: Child | None, name: str) -> Verdict:
-        assert self._answers is not None
-        exercise, expected = self._answers.exercises[name], self._answers.expected[name]
+    def _check(self, child: Child | None, name: str) -> Judgement:
+        assert self._judge is not None
+        exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
         asked = {"exercise": name, "seed": expected.seed, "code": expected.given is not None}
         answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
         if withdrawn is not None:
-            verdict = withdrawn
+            judgement = Judgement(withdrawn)
         elif answer is None:
-            verdict = unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended or 'died'}", {}))
+            judgement = self._unreached(exercise)
         else:
-            verdict = self._judged(exercise, expected, answer)
-            if child and verdict.points:
-                verdict = self._unless_tampered(child, exercise, verdict)
-        verdict = replace(verdict, language=self._language)
-        self._outcome.verdicts[name] = verdict
-        return verdict
+            judgement = self._judged(exercise, answer)
+            if child and judgement.verdict.points:
+                judgement = self._unless_tampered(child, exercise, judgement)
+        self._outcome.verdicts[name] = judgement.verdict
+        return judgement
 
-    def _judged(self, exercise: Exercise, expected: Expected, answer: dict[str, Any]) -> Verdict:
+    def _unreached(self, exercise: Exercise) -> Judgement:
+        return Judgement(unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended or 'died'}", {})))
+
+    def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
+        assert self._judge is not None
         try:
             if "absent" in answer:
                 state, id, parameters = answer["absent"]
-                return unobserved(exercise, "not yet" if state == "not yet" else "not attempted",
-                                  unpack_note(id, parameters))  # fmt: skip
+                state = "not yet" if state == "not yet" else "not attempted"
+                return Judgement(unobserved(exercise, state, unpack_note(id, parameters)))
             if "fault" in answer:
                 fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
-                return unobserved(exercise, "our error", Note("fault.probe", dict(fault)))
-            runs = [unpack_run(data) for data in answer["runs"]]
-            if len(runs) != len(expected.solution):
-                raise ValueError("another number of cases")
-            self._observed[exercise.name] = digest(answer["runs"])
-            code = answer["code"]
-            verdict = judge(exercise, runs, expected, code if isinstance(code, str) else None)
+                return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
+            return self._judge.judge(exercise.name, answer)
         except Exception as error:  # whatever a message made up by a student can cause here
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
-            return unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"}))
-        return without_inputs(verdict)
+            return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
-    def _unless_tampered(self, child: Child, exercise: Exercise, verdict: Verdict) -> Verdict:
-        """The verdict, if all that it rests on in the child is as it was; else one that waits for a person."""
+    def _unless_tampered(self, child: Child, exercise: Exercise, judgement: Judgement) -> Judgement:
+        """The judgement, if all that it rests on in the child is as it was; else one that waits for a person."""
         what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
         if self._outcome.ended:  # before it could show that nothing was changed
-            return unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended}", {}))
-        return verdict if what is None else unobserved(exercise, "our error", Note("fault.tampered", {"what": what}))
+            return self._unreached(exercise)
+        if what is None:
+            return judgement
+        return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
     def _tampered(self, child: Child, when: str, index: int) -> str | None:
         """What in the child is not as it was, also to be read in the flags; None if all is."""
-        salt, untouched = self._salts.of(self._answers.lesson.name if self._answers else "", self._files, index)
+        salt, untouched = self._salts.of(self._lesson, self._files, index)
         said = self._guarded(lambda: child.ask("guard", salt=salt))
         if said is None:
             return None  # it has ended
@@ -198,12 +193,3 @@ class _Run:
         what = ", ".join(named[:5]) or "?"
         self._flag(f"{when}: replaced or left on: {what}")
         return what
-
-    def _verdict_output(self, name: str, verdict: Verdict, number: int) -> NotebookNode:
-        data = {
-            "text/plain": repr(verdict),
-            "text/html": verdict.html(self._language),
-            MIME: verdict.to_json(),
-        }
-        observed = {"observed": self._observed[name]} if name in self._observed else {}
-        return output("execute_result", data=data, metadata=observed, execution_count=number)

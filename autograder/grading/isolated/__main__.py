@@ -11,15 +11,17 @@ import sys
 
 from .isolation import prepare
 from .kernel import CannotIsolate
+from .memory import kept
 
 control = socket.socket(fileno=int(sys.argv[1]))
 isolated = sys.argv[2] == "full"
 try:
     if isolated:
         prepare()
-    from .template import Template  # torch and all the rest: in the process that is the template from now on
+    with kept():
+        from .template import Template  # torch and all the rest: in the process that is the template from now on
 
-    template = Template(control, isolated)
+        template = Template(control, isolated)
 except CannotIsolate as refused:
     control.send(json.dumps({"refused": str(refused)}).encode())
     sys.exit(1)

@@ -70,11 +70,15 @@ class Engine:
         return self._template.alive
 
     def fork(self) -> Child:
-        """A new child, which has run nothing yet. Raises CannotIsolate, or Ended when there is no template any more."""
+        """A new child on the cores of this thread, which has run nothing yet.
+
+        Raises CannotIsolate, or Ended when there is no template any more.
+        """
         ours, theirs = socket.socketpair()
         with self._lock, theirs:
             try:
-                asked = json.dumps({"do": "fork", "limits": asdict(self.limits)})
+                cores = list(os.sched_getaffinity(0))
+                asked = json.dumps({"do": "fork", "limits": asdict(self.limits), "cores": cores})
                 socket.send_fds(self._template.control, [asked.encode()], [theirs.fileno()])
                 _, (handle, *_), _, _ = socket.recv_fds(self._template.control, LARGEST_REPLY, 1)
             except (OSError, ValueError) as error:

@@ -6,8 +6,11 @@ Huge pages need Linux 6.1, the rest the GNU C library; elsewhere nothing happens
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from .kernel import libc
@@ -29,6 +32,18 @@ class _Use(ctypes.Structure):
 
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = tuple((name, ctypes.c_size_t) for name in re.findall(r"\w+", _names))
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """What is imported and made inside stays for good: no collection walks over it, which for all of torch takes as
+    long as ten submissions, and in a child would copy every page of it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def use_huge_pages() -> None:

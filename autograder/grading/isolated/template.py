@@ -39,6 +39,7 @@ class Template:
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
         self._shell = warm_shell(RememberingShell)
+        self._shell.builtin_trap.__enter__()  # for good: put in and taken out with each cell, the guard sees a change
         for lesson in exercises.lessons():
             exercises.load(lesson)
         if isolated:
@@ -71,15 +72,16 @@ class Template:
         use_huge_pages()
         self._control.send(json.dumps({"single": single}).encode())
 
-    def do_fork(self, end: int, limits: dict[str, Any]) -> None:
-        """Fork a child that serves the socket whose descriptor is `end`."""
+    def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
+        """Fork a child that runs on `cores` and serves the socket whose descriptor is `end`."""
         if self._guard is None:
             self._guard = Guard()
             self._guard.focus(self._lesson)
             gc.collect()
             fill_holes()
-            gc.freeze()  # a collection in a child would touch, and so copy, every page of the template
+            gc.freeze()  # as `memory.kept` does: what the rehearsal has left
         folder = None if self._isolated else tempfile.mkdtemp()
+        os.sched_setaffinity(0, cores)
         with between_forks() if self._isolated else contextlib.nullcontext():
             process = os.fork()
         if process == 0:

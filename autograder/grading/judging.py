@@ -1,0 +1,75 @@
+"""From what came back of a check's cases to a verdict and its card: made once for all answers that behave alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+
+from ..exercise import Exercise
+from ..judge import Expected, judge
+from ..verdict import MIME, Verdict
+from .hidden import Answers
+from .isolated.wire import unpack_run
+from .outputs import output
+from .shown import digest, without_inputs
+
+_MOST = 1000  # judgements that are remembered of a lesson
+
+
+@dataclass(eq=False)
+class Judgement:
+    """A verdict, and the digest of what it was made on: equal ones show that two answers behave alike."""
+
+    verdict: Verdict
+    observed: str = ""
+    _data: dict[str | None, dict[str, Any]] = field(default_factory=dict)
+
+    def output(self, language: str | None, number: int) -> NotebookNode:
+        """What the cell with that `number` shows."""
+        if language not in self._data:
+            verdict = replace(self.verdict, language=language)
+            self._data[language] = {
+                "text/plain": repr(verdict),
+                "text/html": verdict.html(language),
+                MIME: verdict.to_json(),
+            }
+        observed = {"observed": self.observed} if self.observed else {}
+        return output("execute_result", data=self._data[language], metadata=observed, execution_count=number)
+
+
+class Judge:
+    """Of the answers to one lesson. Serves any number of threads."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self._known: dict[tuple[str, bytes], Judgement] = {}
+        self._forgetting = threading.Lock()
+
+    def judge(self, name: str, answer: dict[str, Any]) -> Judgement:
+        """The judgement on an exercise's answer, from what a child has said of it.
+
+        Raises whatever a message made up by a student can cause.
+        """
+        runs, code = answer["runs"], answer["code"]
+        key = name, hashlib.sha256(json.dumps([runs, code]).encode()).digest()
+        judgement = self._known.get(key)
+        if judgement is None:
+            exercise, expected = self.answers.exercises[name], self.answers.expected[name]
+            judgement = _judged(exercise, expected, runs, code if isinstance(code, str) else None)
+            with self._forgetting:
+                self._known[key] = judgement
+                if len(self._known) > _MOST:
+                    del self._known[next(iter(self._known))]
+        return judgement
+
+
+def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], code: str | None) -> Judgement:
+    unpacked = [unpack_run(data) for data in runs]
+    if len(unpacked) != len(expected.solution):
+        raise ValueError("another number of cases")
+    return Judgement(without_inputs(judge(exercise, unpacked, expected, code)), digest(runs))
