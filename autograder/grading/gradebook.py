@@ -20,7 +20,7 @@ from nbgrader.api import (
     SubmittedNotebook,
 )
 from nbgrader.utils import parse_utc
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
@@ -153,6 +153,7 @@ class Book:
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
             rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+        score = 0.0
         for each in wanted.notebooks:
             result = notebooks.get(each.name, NotebookScores(handed_in=False))
             submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
@@ -160,9 +161,10 @@ class Book:
             rows.put(Grade, submitted, grades, _grades(each, result, grades))
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
+            score += rows.score(submitted, each.graded)
         if wanted.due:
             self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student)
-        return float(self._db.scalar(select(SubmittedAssignment.score).where(SubmittedAssignment.id == submission)))
+        return score
 
     def _settle(self, submission: SubmittedAssignment, student: str) -> None:
         """The late penalty that follows from the scores."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nbgrader.api import Assignment, Notebook, new_uuid
-from sqlalchemy import insert, select, update
+from nbgrader.api import Assignment, Grade, Notebook, new_uuid
+from sqlalchemy import func, insert, select, update
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Rows:
         """By cell, the rows that one submitted notebook has. The index is by cell first."""
         wanted = select(model.__table__).where(model.cell_id.in_(list(cells)), model.notebook_id == submitted)
         return {row.cell_id: row for row in self._db.execute(wanted)}
+
+    def score(self, submitted: str, cells: Iterable[str]) -> float:
+        """What one submitted notebook has earned in these cells. nbgrader's own sum looks through the whole class."""
+        of_it = Grade.cell_id.in_(list(cells)), Grade.notebook_id == submitted
+        return float(self._db.scalar(select(func.coalesce(func.sum(Grade.score), 0.0)).where(*of_it)))
 
     def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
         """Values by cell for one submitted notebook: rows that are `there` are changed, the others added."""

@@ -7,6 +7,7 @@ did it itself would write to, and so copy, thousands of pages). Only what every 
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import tempfile
@@ -37,6 +38,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     # in the place of some of torch's own: before the guard looks.
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
     shell.run_cell("import autograder.learner.errors, autograder.learner.rehearsal")  # `start` imports them
+    gc.freeze()  # to reset is to collect garbage, too: not in all of torch
     shell.reset()
     for optimizer in vars(torch.optim).values():
         if isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer):
