@@ -67,7 +67,7 @@ def _hand_in(folder: Path, lesson: Lesson, submission: Submission, number: int) 
 def seconds_of(command: list[str | Path], folder: Path) -> tuple[float, int]:
     """Wall seconds of a command, and the most bytes that it and its children held together.
 
-    To look takes time of what is looked at: at most a fiftieth of it.
+    To look takes time of what is looked at: at most a hundredth of it.
     """
     peak, start = 0, time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -79,7 +79,7 @@ def seconds_of(command: list[str | Path], folder: Path) -> tuple[float, int]:
         looked = time.perf_counter()
         peak = max(peak, _memory(process.pid))
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(max(1, 50 * (time.perf_counter() - looked)))
+            process.wait(max(1, 100 * (time.perf_counter() - looked)))
     reader.join()
     if process.returncode:
         raise SystemExit(complaint[0].decode()[-3000:])
