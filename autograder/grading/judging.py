@@ -18,7 +18,7 @@ from .isolated.wire import unpack_run
 from .outputs import output
 from .shown import digest, without_inputs
 
-_MOST = 1000  # judgements that are remembered of a lesson
+_MOST, _LONGEST = 1000, 1 << 16  # judgements that are remembered of a lesson, and characters of what they were made on
 
 
 @dataclass(eq=False)
@@ -56,11 +56,14 @@ class Judge:
         Raises whatever a message made up by a student can cause.
         """
         runs, code = answer["runs"], answer["code"]
-        key = name, hashlib.sha256(json.dumps([runs, code]).encode()).digest()
+        said = json.dumps([runs, code])
+        key = name, hashlib.sha256(said.encode()).digest()
         judgement = self._known.get(key)
         if judgement is None:
             exercise, expected = self.answers.exercises[name], self.answers.expected[name]
             judgement = _judged(exercise, expected, runs, code if isinstance(code, str) else None)
+            if len(said) > _LONGEST:
+                return judgement
             with self._forgetting:
                 self._known[key] = judgement
                 if len(self._known) > _MOST:

@@ -6,7 +6,7 @@ import itertools
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -150,7 +150,7 @@ class _Run:
             judgement = self._judged(exercise, answer)
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
-        self._outcome.verdicts[name] = judgement.verdict
+        self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
         return judgement
 
     def _unreached(self, exercise: Exercise) -> Judgement:

@@ -33,6 +33,7 @@ from autograder.exercise import Exercise
 from autograder.grading import hidden
 from autograder.grading.isolated.engine import Engine
 from autograder.grading.isolated.isolation import Limits
+from autograder.grading.judging import Judge
 from autograder.grading.salts import Salts
 from autograder.grading.sanitize import Released, sanitize
 from autograder.grading.scores import is_check, score_of
@@ -50,7 +51,7 @@ class Host:
     """What attacks are made on: an engine, the assignment, and a folder beside the course."""
 
     engine: Engine
-    answers: hidden.Answers
+    judge: Judge
     released: dict[str, Released]
     blank: dict[str, Any]
     solved: dict[str, str]
@@ -61,7 +62,7 @@ class Host:
     def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
         """Grade a notebook; its outcome and what becomes of it."""
         clean = sanitize(raw, self.released, None)
-        return run(self.engine, clean.notebook, self.answers, {}, self.salts), clean.notebook
+        return run(self.engine, clean.notebook, self.judge, {}, self.salts), clean.notebook
 
     def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
         """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
@@ -106,7 +107,7 @@ def host(
     (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
     folder.joinpath("course").chmod(0o777)
     blank = student_notebook(source_notebook(lesson_source, exercises), "en")
-    answers = hidden.answers(folder / "course", lesson_source, exercises)
+    judge = Judge(hidden.answers(folder / "course", lesson_source, exercises))
     released = {}
     for cell in blank.cells:
         ours = cell.metadata.get("nbgrader")
@@ -117,7 +118,7 @@ def host(
             )
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(LIMITS) as engine:
-        yield Host(engine, answers, released, blank, solved, folder / "course", Salts(engine))
+        yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine))
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -192,4 +193,4 @@ def _namespace(process: str) -> str:
 def _honest_ones_are_graded(host: Host) -> None:
     outcome, _ = host.hand_in(host.notebook(host.solved))
     assert (outcome.flags, outcome.ended) == ([], None)
-    assert points(outcome) == {name: host.answers.exercises[name].points for name in _EXERCISES}
+    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES}

@@ -1,0 +1,74 @@
+"""Answers that behave alike are judged once, and each gets what it would have got alone, in its own language."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.authoring.build import COURSE
+from autograder.grading.hidden import answers
+from autograder.grading.isolated.wire import pack_run
+from autograder.grading.judging import Judge
+from autograder.verdict import MIME
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    course: Path = tmp_path_factory.mktemp("course")
+    (course / "secret").write_text("0123456789abcdef" * 2)
+    (lesson,) = COURSE.read(["gradient_accumulation"])
+    return Judge(answers(course, lesson, COURSE.exercises(lesson)))
+
+
+def observations(judge: Judge) -> list[tuple[str, str | None, dict[str, Any]]]:
+    """What a child says of every solution and mistake: exercise, mistake (None: the solution), answer."""
+    programs = [
+        (name, mistake, runs)
+        for name, expected in judge.answers.expected.items()
+        for mistake, runs in [(None, expected.solution), *expected.mistakes.items()]
+    ]
+    return [
+        (name, mistake, {"runs": [pack_run(run) for run in runs], "code": "other"}) for name, mistake, runs in programs
+    ]
+
+
+def test_each_gets_the_judgement_that_it_would_get_alone(judge: Judge) -> None:
+    found = observations(judge)
+    first = [judge.judge(name, copy.deepcopy(answer)) for name, _, answer in found]
+    for (name, mistake, answer), known in zip(found, first):
+        assert judge.judge(name, copy.deepcopy(answer)) is known
+        alone = Judge(judge.answers).judge(name, answer)
+        assert (known.verdict, known.observed) == (alone.verdict, alone.observed)
+        assert (known.verdict.state, known.verdict.mistake) == ("not yet" if mistake else "passed", mistake)
+
+
+def test_the_card_is_in_the_language_of_the_notebook(judge: Judge) -> None:
+    name, _, answer = observations(judge)[0]
+    known = judge.judge(name, answer)
+    for language in ("en", "ru", "en", None):
+        shown = known.output(language, 7)
+        assert shown.data["text/html"] == known.verdict.html(language)
+        assert shown.data[MIME]["language"] == language
+        assert shown.execution_count == 7
+        shown.data["text/html"] = shown.metadata["observed"] = "edited in one notebook"
+    assert "edited" not in str(known.output("en", 7))
+
+
+def test_what_differs_at_all_is_judged_anew(judge: Judge) -> None:
+    name, _, answer = observations(judge)[0]
+    known = judge.judge(name, answer)
+    other = copy.deepcopy(answer)
+    other["runs"][0]["notes"] = [["note.printed", {"count": 1, "text": "1"}]]
+    assert judge.judge(name, other) is not known
+    assert judge.judge(name, {**answer, "code": "another"}) is not known
+
+
+@pytest.mark.parametrize("runs", [None, [], [{}], [{"raised": 1}], "runs"])
+def test_what_is_no_observation_is_an_error_each_time(judge: Judge, runs: object) -> None:
+    name = next(iter(judge.answers.expected))
+    for _ in range(2):
+        with pytest.raises((ValueError, TypeError)):
+            judge.judge(name, {"runs": runs, "code": None})
