@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -48,10 +49,17 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Course]:
     course = Course(parent / "first" / "course", LESSON, SUBMISSIONS)
     course.nbgrader("generate_assignment", course.name)
     course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
+        gradebook.find_assignment(course.name).duedate = datetime(2026, 1, 1)
+        gradebook.db.commit()
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
     for submission in SUBMISSIONS:
         path = course.folder / "submitted" / submission.student / course.name / f"{course.name}.ipynb"
         path.parent.mkdir(parents=True)
         nbformat.write(submission.notebook(read(course.released(submission.language))), path)
+        came = "2026-01-01 02:00:00 UTC" if submission.student == "boris" else "2025-12-31 02:00:00 UTC"
+        path.with_name("timestamp.txt").write_text(came)
     made = {"grade": course}
     for name in ("autograde", "formgrader"):
         shutil.copytree(course.folder, parent / name / "course")
@@ -64,7 +72,9 @@ def grades(course: Course) -> dict[tuple[str, str], object]:
     found: dict[tuple[str, str], object] = {}
     with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
         for submitted in gradebook.find_assignment(course.name).submissions:
+            found[submitted.student_id, "late"] = [submitted.total_seconds_late, submitted.score]
             for notebook in submitted.notebooks:
+                found[submitted.student_id, "penalty"] = notebook.late_submission_penalty
                 for grade in notebook.grades:
                     found[submitted.student_id, grade.name] = (grade.auto_score, grade.needs_manual_grade)
                 for comment in notebook.comments:
@@ -113,6 +123,8 @@ def test_all_doors_give_the_same_grades(doors: dict[str, Course], capsys: pytest
     assert score("eve") == 0
     assert score("carl") == total - FIRST.points
     assert by_grade["dina", f"check-{FIRST.name}"] == (0, True)
+    assert (by_grade["ann", "late"], by_grade["ann", "penalty"]) == ([0, total], None)
+    assert (by_grade["boris", "late"], by_grade["boris", "penalty"]) == ([2 * 3600, total], total)
 
     log = doors["autograde"].nbgrader("autograde", LESSON.file_name)
     assert f"dina, {LESSON.file_name}: a person has to look: {FIRST.name}: replaced or left on: torch.equal" in log

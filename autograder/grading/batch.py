@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -115,9 +116,10 @@ class Batch:
             for name, released in self._released.items():
                 self._jobs[name] = Job(self._course.root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
-        waiting, cores = iter(folders), itertools.cycle(sorted(os.sched_getaffinity(0)))
         # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
-        # reads from its cache.
+        # reads from its cache. Not always the first ones: another grader may be at work, with few jobs like this one.
+        mine = os.sched_getaffinity(0)
+        waiting, cores = iter(folders), itertools.cycle(random.sample(sorted(mine), len(mine)))
         with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as pool:
             running: set[Future[Draft]] = set()
             while True:

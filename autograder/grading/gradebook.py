@@ -174,8 +174,6 @@ class Book:
             self._db.refresh(submitted, ["score"])  # sums are columns that the database computes
             owed = self._penalty(student, submitted.score, late) if late > 0 else None
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
-        self._db.flush()
-        self._db.refresh(submission, ["score"])
 
 
 def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
