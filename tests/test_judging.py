@@ -25,13 +25,10 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
 
 def observations(judge: Judge) -> list[tuple[str, str | None, dict[str, Any]]]:
     """What a child says of every solution and mistake: exercise, mistake (None: the solution), answer."""
-    programs = [
-        (name, mistake, runs)
+    return [
+        (name, mistake, {"runs": [pack_run(run) for run in runs], "code": "other"})
         for name, expected in judge.answers.expected.items()
         for mistake, runs in [(None, expected.solution), *expected.mistakes.items()]
-    ]
-    return [
-        (name, mistake, {"runs": [pack_run(run) for run in runs], "code": "other"}) for name, mistake, runs in programs
     ]
 
 
