@@ -23,10 +23,10 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
     return Judge(answers(course, lesson, COURSE.exercises(lesson)))
 
 
-def observations(judge: Judge) -> list[tuple[str, str | None, dict[str, Any]]]:
-    """What a child says of every solution and mistake: exercise, mistake (None: the solution), answer."""
+def observations(judge: Judge) -> list[tuple[str, str | None, list[Any]]]:
+    """What a child says of every solution and mistake: exercise, mistake (None: the solution), runs."""
     return [
-        (name, mistake, {"runs": [pack_run(run) for run in runs], "code": "other"})
+        (name, mistake, [pack_run(run) for run in runs])
         for name, expected in judge.answers.expected.items()
         for mistake, runs in [(None, expected.solution), *expected.mistakes.items()]
     ]
@@ -34,17 +34,17 @@ def observations(judge: Judge) -> list[tuple[str, str | None, dict[str, Any]]]:
 
 def test_each_gets_the_judgement_that_it_would_get_alone(judge: Judge) -> None:
     found = observations(judge)
-    first = [judge.judge(name, copy.deepcopy(answer)) for name, _, answer in found]
-    for (name, mistake, answer), known in zip(found, first):
-        assert judge.judge(name, copy.deepcopy(answer)) is known
-        alone = Judge(judge.answers).judge(name, answer)
+    first = [judge.judge(name, copy.deepcopy(runs), "other") for name, _, runs in found]
+    for (name, mistake, runs), known in zip(found, first):
+        assert judge.judge(name, copy.deepcopy(runs), "other") is known
+        alone = Judge(judge.answers).judge(name, runs, "other")
         assert (known.verdict, known.observed) == (alone.verdict, alone.observed)
         assert (known.verdict.state, known.verdict.mistake) == ("not yet" if mistake else "passed", mistake)
 
 
 def test_the_card_is_in_the_language_of_the_notebook(judge: Judge) -> None:
-    name, _, answer = observations(judge)[0]
-    known = judge.judge(name, answer)
+    name, _, runs = observations(judge)[0]
+    known = judge.judge(name, runs)
     for language in ("en", "ru", "en", None):
         shown = known.output(language, 7)
         assert shown.data["text/html"] == known.verdict.html(language)
@@ -55,12 +55,12 @@ def test_the_card_is_in_the_language_of_the_notebook(judge: Judge) -> None:
 
 
 def test_what_differs_at_all_is_judged_anew(judge: Judge) -> None:
-    name, _, answer = observations(judge)[0]
-    known = judge.judge(name, answer)
-    other = copy.deepcopy(answer)
-    other["runs"][0]["notes"] = [["note.printed", {"count": 1, "text": "1"}]]
+    name, _, runs = observations(judge)[0]
+    known = judge.judge(name, runs)
+    other = copy.deepcopy(runs)
+    other[0]["notes"] = [["note.printed", {"count": 1, "text": "1"}]]
     assert judge.judge(name, other) is not known
-    assert judge.judge(name, {**answer, "code": "another"}) is not known
+    assert judge.judge(name, runs, "another") is not known
 
 
 @pytest.mark.parametrize("runs", [None, [], [{}], [{"raised": 1}], "runs"])
@@ -68,4 +68,4 @@ def test_what_is_no_observation_is_an_error_each_time(judge: Judge, runs: object
     name = next(iter(judge.answers.expected))
     for _ in range(2):
         with pytest.raises((ValueError, TypeError)):
-            judge.judge(name, {"runs": runs, "code": None})
+            judge.judge(name, runs)

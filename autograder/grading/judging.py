@@ -39,7 +39,7 @@ class Judgement:
                 MIME: verdict.to_json(),
             }
         observed = {"observed": self.observed} if self.observed else {}
-        return output("execute_result", data=self._data[language], metadata=observed, execution_count=number)
+        return output("execute_result", data={**self._data[language]}, metadata=observed, execution_count=number)
 
 
 class Judge:
@@ -50,12 +50,11 @@ class Judge:
         self._known: dict[tuple[str, bytes], Judgement] = {}
         self._forgetting = threading.Lock()
 
-    def judge(self, name: str, answer: dict[str, Any]) -> Judgement:
-        """The judgement on an exercise's answer, from what a child has said of it.
+    def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
+        """The judgement on an exercise's answer, from the runs and the `code_digest` that a child has told of it.
 
         Raises whatever a message made up by a student can cause.
         """
-        runs, code = answer["runs"], answer["code"]
         said = json.dumps([runs, code])
         key = name, hashlib.sha256(said.encode()).digest()
         judgement = self._known.get(key)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import bleach
-from nbformat.notebooknode import NotebookNode, from_dict
+from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from traitlets import Integer
 
@@ -16,9 +16,8 @@ from ..language import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:
-    """An output in nbformat's form."""
-    made: NotebookNode = from_dict({"output_type": kind, **fields})
-    return made
+    """An output in nbformat's form; what is in a mapping of `fields` is read by key alone."""
+    return NotebookNode(output_type=kind, **fields)
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
@@ -27,8 +26,10 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
+        if not cell.get("outputs"):
+            return cell, resources
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
-        for output in cell.get("outputs", []):
+        for output in cell.outputs:
             if output.output_type == "stream":
                 output.text = self._cut(output.text)
             elif output.output_type == "error":

@@ -16,6 +16,7 @@ from nbformat.notebooknode import NotebookNode
 from ..authoring.source import Broken
 
 RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @contextlib.contextmanager
@@ -71,8 +72,8 @@ def fill(
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
     """Write a graded notebook, a cell in each line: nbformat's own way copies it first and takes ten times as long."""
     rest = {key: value for key, value in notebook.items() if key != "cells"}
-    cells = ",\n".join(json.dumps(cell, ensure_ascii=False, sort_keys=True) for cell in notebook.cells)
-    text = f'{{"cells": [\n{cells}\n],\n{json.dumps(rest, ensure_ascii=False, sort_keys=True)[1:]}\n'
+    cells = ",\n".join(map(_ENCODER.encode, notebook.cells))
+    text = f'{{"cells": [\n{cells}\n],\n{_ENCODER.encode(rest)[1:]}\n'
     # What was printed may hold half a character, which no file can.
     path.write_text(text, encoding="utf-8", errors="replace")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nbgrader.api import Assignment, Grade, Notebook, new_uuid
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 
 @dataclass(frozen=True)
@@ -48,36 +49,72 @@ class Rows:
 
     def __init__(self, db: Any) -> None:
         self._db = db
+        self._added: set[str] = set()  # nothing is there yet that belongs to these
 
     def ensure(self, model: Any, **values: str) -> str:
         """The id of the row with these values, which is added if there is none."""
-        found: str | None = self._db.scalar(select(model.id).filter_by(**values))
+        looked_for = self._added.isdisjoint(values.values())
+        found: str | None = self._db.scalar(_with(model, *values), values) if looked_for else None
         if found is None:
             found = values.get("id") or str(new_uuid())
-            self._db.execute(insert(model), [{"id": found, **values}])
+            self._added.add(found)
+            self._db.execute(_insert(model), [{"id": found, **values}])
         return found
 
     def change(self, model: Any, id: str, **values: Any) -> None:
         """Give a row other values."""
-        self._db.execute(update(model), [{"id": id, **values}])
+        self._db.execute(_update(model), [{"row": id, **values}])
 
     def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
         """By cell, the rows that one submitted notebook has. The index is by cell first."""
-        wanted = select(model.__table__).where(model.cell_id.in_(list(cells)), model.notebook_id == submitted)
-        return {row.cell_id: row for row in self._db.execute(wanted)}
+        if submitted in self._added:
+            return {}
+        found = self._db.execute(_of(model), {"cells": list(cells), "submitted": submitted})
+        return {row.cell_id: row for row in found}
 
     def score(self, submitted: str, cells: Iterable[str]) -> float:
         """What one submitted notebook has earned in these cells. nbgrader's own sum looks through the whole class."""
-        of_it = Grade.cell_id.in_(list(cells)), Grade.notebook_id == submitted
-        return float(self._db.scalar(select(func.coalesce(func.sum(Grade.score), 0.0)).where(*of_it)))
+        return float(self._db.scalar(_score(), {"cells": list(cells), "submitted": submitted}))
 
     def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
         """Values by cell for one submitted notebook: rows that are `there` are changed, the others added."""
-        old = [{"id": there[cell].id, **values} for cell, values in rows.items() if cell in there]
+        old = [{"row": there[cell].id, **values} for cell, values in rows.items() if cell in there]
         new = [
             {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there
         ]
         if old:
-            self._db.execute(update(model), old)
+            self._db.execute(_update(model), old)
         if new:
-            self._db.execute(insert(model), new)
+            self._db.execute(_insert(model), new)
+
+
+# Statements are made once: it takes as long as to run them.
+
+
+@functools.cache
+def _with(model: Any, *names: str) -> Any:
+    return select(model.id).where(*(getattr(model, name) == bindparam(name) for name in names))
+
+
+def _in_it(model: Any) -> tuple[Any, Any]:
+    return model.cell_id.in_(bindparam("cells", expanding=True)), model.notebook_id == bindparam("submitted")
+
+
+@functools.cache
+def _of(model: Any) -> Any:
+    return select(model.__table__).where(*_in_it(model))
+
+
+@functools.cache
+def _score() -> Any:
+    return select(func.coalesce(func.sum(Grade.score), 0.0)).where(*_in_it(Grade))
+
+
+@functools.cache
+def _insert(model: Any) -> Any:
+    return insert(model.__table__)
+
+
+@functools.cache
+def _update(model: Any) -> Any:
+    return update(model.__table__).where(model.__table__.c.id == bindparam("row"))

@@ -24,7 +24,7 @@ from ..language import LANGUAGES
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
 _MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources together
-_KINDS: dict[str, dict[str, Any]] = {"code": {"execution_count": None, "outputs": []}, "markdown": {}, "raw": {}}
+_KINDS = ["code", "markdown", "raw"]
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -129,7 +129,7 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
     """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
-    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in [*_KINDS]]
+    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
     sources = [_source(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
         raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
@@ -140,14 +140,20 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     ids: set[str] = set()
     for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
         known = released.get(name) if last.get(name) == index else None
-        metadata: dict[str, Any] = {"nbgrader": known.metadata(name)} if known else {}
         if known and known.locked and source != known.source:
             done.changed.append(name)
             source = known.source
         kind = known.cell_type if known else cell["cell_type"]
-        fields = {"cell_type": kind, "id": _cell_id(cell, index, ids), "metadata": metadata, "source": source}
-        done.notebook.cells.append(nbformat.from_dict({**fields, **_KINDS[kind]}))
+        ours = known.metadata(name) if known else None
+        done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours))
     return done
+
+
+def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
+    """What nbformat's `from_dict` makes of it, which looks at every value to do so."""
+    metadata = NotebookNode(nbgrader=NotebookNode(ours)) if ours else NotebookNode()
+    run: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
 
 
 def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
@@ -168,7 +174,7 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
 def _source(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
-        source = "".join(line for line in source if isinstance(line, str))
+        source = "".join([line for line in source if isinstance(line, str)])
     # A lone surrogate is valid JSON and cannot be written to a file.
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 

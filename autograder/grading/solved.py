@@ -10,6 +10,7 @@ from .. import exercises
 from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
 from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
+from ..language import LANGUAGES
 from .isolated.engine import Engine
 from .judging import Judge
 from .salts import Salts
@@ -25,7 +26,8 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
     if (exercises.PACKAGED / f"{lesson.name}.py").is_file():
         engine.rehearse(lesson.name, _plain_cells(source), [])
     else:  # its exercises may change under a running engine: the template learns only what else they import
-        engine.rehearse("", _plain_cells(source), _imported(engine, lesson, _solved(source), files))
+        plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
+        engine.rehearse("", plain, _imported(engine, lesson, _solved(source), files))
 
 
 def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:
@@ -65,10 +67,14 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[
     return [name for name in after if name not in before and not name.startswith("private_exercises")]
 
 
-def _plain_cells(source: NotebookNode) -> list[str]:
-    """The code that a student finds, but for what says which lesson it is and checks: a child remembers neither.
-
-    Something stands for the former: a cell's number is a part of what is remembered of it.
-    """
-    cells = [cell.source for cell in student_notebook(source, "en").cells if cell.cell_type == "code"]
-    return ["pass" if _STARTS.search(cell) else cell for cell in cells if not _CHECKS.search(cell)]
+def _plain_cells(source: NotebookNode) -> list[list[str]]:
+    """The code that a student finds, but for checks: all of one language, then what begins otherwise in another one."""
+    first, *others = (
+        [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]
+        for language in LANGUAGES
+    )
+    differ = [
+        max((n for n, pair in enumerate(zip(first, cells), 1) if pair[0] != pair[1]), default=0) for cells in others
+    ]
+    notebooks = [first, *(cells[:until] for cells, until in zip(others, differ))]
+    return [[cell for cell in cells if not _CHECKS.search(cell)] for cells in notebooks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import time
@@ -24,6 +25,7 @@ from .shown import stopped
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 _AHEAD = 1 << 16  # characters of cells that a process is given before it needs them: a socket holds more
+_Cells = list[tuple[NotebookNode, str | None]]  # of code, with the names of the exercises that they check
 
 
 @dataclass
@@ -66,20 +68,19 @@ class _Run:
             self._outcome.ended = ended.why
             child = None
         try:
+            cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
             if child:
-                self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
-            cells = [cell for cell in self._notebook.cells if cell.cell_type == "code"]
-            for number, cell in enumerate(cells, 1):
+                self._guarded(lambda: self._ask(child, cells, "begin", lesson=self._lesson, files=self._files))
+            for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
-                name = self._checked(cell)
                 if name:
-                    cell.outputs = [self._check(child, name).output(self._language, number)]
+                    cell.outputs = [self._check(child, name, cells[number:]).output(self._language, number)]
                 else:
-                    cell.outputs = self._plain(child, cells, number)
+                    cell.outputs = self._plain(child, cells[number - 1 :], number)
                 cell.execution_count = number
             if child:
-                self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
+                self._tampered(child, [], "at the end", 0)  # with checks that earned nothing, too
         finally:
             if child:
                 child.kill()
@@ -111,45 +112,60 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: Child | None, cells: list[NotebookNode], number: int) -> list[NotebookNode]:
-        """The outputs of the cell with that `number`, counted from 1."""
+    def _plain(self, child: Child | None, cells: _Cells, number: int) -> list[NotebookNode]:
+        """The outputs of the first of these cells, whose `number` counts from 1."""
         before = self._outcome.ended
-        answer = self._guarded(lambda: self._ran(child, cells, number)) if child else None
+        answer = self._guarded(lambda: self._ran(child, cells)) if child else None
         if answer is None:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
-            told = not before or cells[number - 1].metadata.get("nbgrader", {}).get("grade")
+            told = not before or cells[0][0].metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
 
-    def _ran(self, child: Child, cells: list[NotebookNode], number: int) -> dict[str, Any]:
-        """What came of the cell with that `number`. Those up to the next check are sent with it, so that nobody
-        waits; a check's cases are not, before all cells above it have ended. Raises Ended."""
+    def _ran(self, child: Child, cells: _Cells) -> dict[str, Any]:
+        """What came of the first of these cells. Raises Ended."""
         if not self._asked:
-            room = _AHEAD
-            for cell in itertools.takewhile(lambda cell: not self._checked(cell), cells[number - 1 :]):
-                room -= len(cell.source)
-                if self._asked and room < 0:
-                    break
-                child.send("cell", source=cell.source)
-                self._asked += 1
+            self._send(child, cells)
         self._asked -= 1
         return child.answer()
 
-    def _check(self, child: Child | None, name: str) -> Judgement:
+    def _ask(self, child: Child, cells: _Cells, do: str, **arguments: Any) -> dict[str, Any]:
+        """Ask for something, and for the next cells at the same time. Raises Ended."""
+        child.send(do, **arguments)
+        self._send(child, cells)
+        return child.answer()
+
+    def _send(self, child: Child, cells: _Cells) -> None:
+        """Send the cells up to the next check, so that nobody waits for the other; a check's cases are not sent before
+        all cells above it have ended."""
+        room = _AHEAD
+        for cell, _ in itertools.takewhile(lambda each: each[1] is None, cells):
+            room -= len(cell.source)
+            if self._asked and room < 0:
+                break
+            self._asked += 1
+            with contextlib.suppress(Ended):  # what it has said before still counts, and then tells that it has ended
+                child.send("cell", source=cell.source)
+
+    def _check(self, child: Child | None, name: str, after: _Cells) -> Judgement:
+        """The judgement on an exercise, with the cells that come `after` its check."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
-        asked = {"exercise": name, "seed": expected.seed, "code": expected.given is not None}
-        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
+        answer = self._guarded(lambda: ask.ask("observe", exercise=name, seed=expected.seed)) if ask else None
         if withdrawn is not None:
             judgement = Judgement(withdrawn)
         elif answer is None:
             judgement = self._unreached(exercise)
         else:
             judgement = self._judged(exercise, answer)
+            if child and "runs" in answer and judgement.verdict.state == "not attempted" and expected.given_code:
+                # It behaves as the code that was given does. Is it? To read the code takes longer than many a probe.
+                told = self._guarded(lambda: child.ask("code", exercise=name))
+                judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
-                judgement = self._unless_tampered(child, exercise, judgement)
+                judgement = self._unless_tampered(child, after, exercise, judgement)
         self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
         return judgement
 
@@ -166,24 +182,24 @@ class _Run:
             if "fault" in answer:
                 fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
                 return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
-            return self._judge.judge(exercise.name, answer)
+            return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # whatever a message made up by a student can cause here
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
-    def _unless_tampered(self, child: Child, exercise: Exercise, judgement: Judgement) -> Judgement:
+    def _unless_tampered(self, child: Child, after: _Cells, exercise: Exercise, judgement: Judgement) -> Judgement:
         """The judgement, if all that it rests on in the child is as it was; else one that waits for a person."""
-        what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
+        what = self._tampered(child, after, exercise.name, len(self._outcome.verdicts) + 1)
         if self._outcome.ended:  # before it could show that nothing was changed
             return self._unreached(exercise)
         if what is None:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: Child, when: str, index: int) -> str | None:
+    def _tampered(self, child: Child, after: _Cells, when: str, index: int) -> str | None:
         """What in the child is not as it was, also to be read in the flags; None if all is."""
         salt, untouched = self._salts.of(self._lesson, self._files, index)
-        said = self._guarded(lambda: child.ask("guard", salt=salt))
+        said = self._guarded(lambda: self._ask(child, after, "guard", salt=salt))
         if said is None:
             return None  # it has ended
         changed = said.get("changed")

@@ -21,7 +21,7 @@ def ends():
 tests = ["old_gradient", "zeroing_inside", "missing_last", "sum_of_means", "equal_weights", "division_by_samples"]
 perfect = {"accepts_right": True, **{f"catches_{name}": True for name in tests}, "accepted": [True] * 3, "refused": [True] * 6}
 run = {"values": {"dict": perfect}["dict"], "edited": [], "called": "", "inputs": "", "notes": []}
-observed = {"runs": [run], "code": None}
+observed = {"runs": [run]}
 """
 
 
@@ -181,7 +181,7 @@ def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
-child.Worker.do_observe = lambda self, **asked: {{"runs": [{run}] * 3, "code": None}}
+child.Worker.do_observe = lambda self, **asked: {{"runs": [{run}] * 3}}
 from autograder.grading.isolated import wire
 child.pack_run = lambda run: {run}
 """,

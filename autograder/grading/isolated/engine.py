@@ -96,12 +96,12 @@ class Engine:
         child.agree(secrets.token_hex(16))
         return child
 
-    def rehearse(self, lesson: str, cells: list[str], modules: list[str]) -> None:
+    def rehearse(self, lesson: str, notebooks: list[list[str]], modules: list[str]) -> None:
         """Let the template run what is no secret of an assignment, so that no child does it for the first time.
 
         Raises CannotIsolate, and RuntimeError when the template ends.
         """
-        asked = json.dumps({"do": "rehearse", "lesson": lesson, "cells": cells, "modules": modules})
+        asked = json.dumps({"do": "rehearse", "lesson": lesson, "notebooks": notebooks, "modules": modules})
         with self._sibling_lock, self._lock:
             if self._sibling is not None:
                 self._sibling.kill()

@@ -17,6 +17,7 @@ import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
+from ...notebook import SESSION, Session
 from ...probe import observe
 from ...undisturbed import undisturbed
 from .child import Worker
@@ -47,8 +48,9 @@ def warm_shell(kind: type[Shell]) -> Shell:
     return shell
 
 
-def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) -> bool:
-    """Import `modules`, run a lesson's released cells, and its probes on every mistake that the package holds.
+def rehearse(shell: Shell, lesson: str, notebooks: list[list[str]], modules: list[str]) -> bool:
+    """Import `modules`, run the cells of a lesson's notebooks as they were released, and its probes on every mistake
+    that the package holds.
 
     Returns whether the process can still be forked: with a second thread it cannot. Without a GPU torch runs backward
     on the thread that calls it.
@@ -56,20 +58,33 @@ def rehearse(shell: Shell, lesson: str, cells: list[str], modules: list[str]) ->
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    flags = shell.compile.flags
     with _elsewhere(), undisturbed([]):
         worker = Worker(shell, Guard(), Limits())
         known = worker.begin(lesson, {})
-        for source in cells:
-            worker.do_cell(source)
+        for cells in notebooks:
+            with _forgotten(shell):
+                for source in cells:
+                    worker.do_cell(source)
         for exercise in known.values():
             for mistake in exercise.mistakes.values():
                 for run in observe(exercise, mistake.program, _SEED):
                     pack_run(run)
     shell.outputs.clear(0)
-    shell.reset()
-    shell.compile.flags = flags  # a cell may have a `from __future__ import`
     return len(os.listdir("/proc/self/task")) == 1
+
+
+@contextlib.contextmanager
+def _forgotten(shell: Shell) -> Iterator[None]:
+    """What cells leave is taken back: names, a `from __future__ import`, and what `start` has chosen and put in."""
+    flags, callbacks = shell.compile.flags, {name: list(each) for name, each in shell.events.callbacks.items()}
+    try:
+        yield
+    finally:
+        shell.reset()
+        shell.compile.flags = flags
+        shell.events.callbacks.update(callbacks)
+        shell.set_custom_exc((), None)
+        vars(SESSION).update(vars(Session()))
 
 
 @contextlib.contextmanager

@@ -65,9 +65,9 @@ class Template:
                 getattr(self, f"do_{asked.pop('do')}")(*descriptors, **asked)
         os._exit(0)
 
-    def do_rehearse(self, lesson: str, cells: list[str], modules: list[str]) -> None:
+    def do_rehearse(self, lesson: str, notebooks: list[list[str]], modules: list[str]) -> None:
         """Run what children will run (see `rehearse`)."""
-        single = rehearse(self._shell, lesson, cells, modules)
+        single = rehearse(self._shell, lesson, notebooks, modules)
         self._lesson, self._guard = lesson, None
         use_huge_pages()
         self._control.send(json.dumps({"single": single}).encode())
