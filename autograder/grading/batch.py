@@ -25,6 +25,7 @@ from .files import encoded_files
 from .gradebook import Book, BookClosed
 from .handed_in import handed_in
 from .isolated.kernel import CannotIsolate
+from .isolated.memory import kept
 from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
 from .sanitize import Sanitized, Unreadable, parse, sanitize
@@ -113,9 +114,10 @@ class Batch:
         """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
         if folders:
             files = encoded_files(self._course.source(self._assignment))
-            for name, released in self._released.items():
-                self._jobs[name] = Job(self._course.root, name, released.cells, files)
-                self._bench.prepare(self._jobs[name])
+            with kept():  # what is made for all of a class is not looked through again with each submission
+                for name, released in self._released.items():
+                    self._jobs[name] = Job(self._course.root, name, released.cells, files)
+                    self._bench.prepare(self._jobs[name])
         # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
         # reads from its cache. Not always the first ones: another grader may be at work, with few jobs like this one.
         mine = os.sched_getaffinity(0)

@@ -19,6 +19,7 @@ LARGEST_ANSWER = 8 << 20  # of one from a child: as JSON data in memory, it can 
 _PROOF = 16  # bytes
 _LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character may be
 _LENGTH = struct.Struct("!I")
+_HEAD = _LENGTH.size + _PROOF  # bytes before the message
 _AT_ONCE = 1 << 16  # bytes read from the socket at a time
 _REST = 1.0  # seconds for the rest of a message that has begun in time
 _LOOK_EVERY = 0.2  # seconds between two looks at what the child uses
@@ -83,13 +84,15 @@ class Channel:
         Raises Closed, TimedOut and Malformed.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        head = self._exactly(_LENGTH.size + _PROOF, deadline, look, begun=False)
-        (length,), proof = _LENGTH.unpack_from(head), head[_LENGTH.size :]
+        self._wait_for(_HEAD, deadline, look)
+        (length,), proof = _LENGTH.unpack_from(self._come), self._come[_LENGTH.size : _HEAD]
         if length > self._largest:
             raise Malformed(f"a message of {length} bytes")
         if deadline is not None:
             deadline = max(deadline, time.monotonic() + _REST)
-        data = self._exactly(length, deadline, look, begun=True)
+        self._wait_for(_HEAD + length, deadline, look)
+        data = bytes(self._come[_HEAD : _HEAD + length])
+        del self._come[: _HEAD + length]
         if proof != self._proof(self._received, data):
             raise Malformed("another sender")
         self._received += 1
@@ -103,13 +106,13 @@ class Channel:
             raise Malformed("no JSON object")
         return message
 
-    def _exactly(self, count: int, deadline: float | None, look: Callable[[], None], begun: bool) -> bytes:
-        """The next bytes. Where a part of the message has come, its end before the rest is Malformed."""
+    def _wait_for(self, count: int, deadline: float | None, look: Callable[[], None]) -> None:
+        """Until so many bytes have come. Where a part of the message has, its end before the rest is Malformed."""
         looked = time.monotonic()
         while len(self._come) < count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
-                raise Malformed("cut off") if begun or self._come else TimedOut
+                raise Malformed("cut off") if self._come else TimedOut
             if now >= looked + _LOOK_EVERY:  # also while something drips in
                 look()
                 looked = now
@@ -121,11 +124,8 @@ class Channel:
             except OSError:
                 part = b""
             if not part:
-                raise Malformed("cut off") if begun or self._come else Closed
+                raise Malformed("cut off") if self._come else Closed
             self._come += part
-        data = bytes(self._come[:count])
-        del self._come[:count]
-        return data
 
     def close(self) -> None:
         self._end.close()

@@ -110,6 +110,8 @@ class Tables:
     def changed(self) -> list[int]:
         """Indices of the dicts that may not be as they were."""
         heads, changed = _memory.take(self._heads), set(self._unreadable)
+        if _VERSIONED and heads.tobytes() == self._seen.tobytes():
+            return sorted(changed)
         other = (heads != self._seen).any(axis=1) if _VERSIONED else np.ones(len(heads), dtype=bool)
         for index in map(int, np.flatnonzero(other)):
             if self._all[index].same(heads[index]):
