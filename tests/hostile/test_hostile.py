@@ -144,6 +144,20 @@ def test_attack(attack: Attack, host: Host) -> None:
     _honest_ones_are_graded(host)
 
 
+@pytest.mark.parametrize("cells_after", [0, 2000])
+def test_who_ends_right_after_a_check_keeps_its_points(host: Host, cells_after: int) -> None:
+    """The cells after a check are sent to it before it has shown that nothing was replaced: it shows that first."""
+    raw = host.notebook({**HALF, **{name: host.solved[name] for name in _EXERCISES[:2]}})
+    ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in raw["cells"]]
+    after = ids.index(f"check-{_EXERCISES[1]}") + 1
+    end = _cell("end", "import os\nos._exit(0)")
+    raw["cells"][after:after] = [end, *(_cell(f"after-{number}", "x = 1") for number in range(cells_after))]
+    for _ in range(5):
+        outcome, _ = host.hand_in(copy.deepcopy(raw))
+        assert (outcome.ended, outcome.flags) == ("died", [])
+        assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES[:2]}
+
+
 def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
     """Nothing that should not have been read, no script, no verdict but the grader's own; and it can be written."""
     written = nbformat.writes(notebook)
