@@ -24,7 +24,9 @@ from .salts import Salts
 from .shown import stopped
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
-_AHEAD = 1 << 16  # characters of cells that a process is given before it needs them: a socket holds more
+# Bytes that a process is given before it needs them: a socket holds more, so nobody waits until they are taken, and the
+# other for an answer to be. A message takes up some by itself, a character at most as many as JSON writes for it.
+_AHEAD, _MESSAGE, _CHARACTER = 1 << 17, 1000, 12
 _Cells = list[tuple[NotebookNode, str | None]]  # of code, with the names of the exercises that they check
 
 
@@ -139,12 +141,12 @@ class _Run:
         """Send the cells up to the next check, so that nobody waits for the other; a check's cases are not sent before
         all cells above it have ended."""
         room = _AHEAD
-        for cell, _ in itertools.takewhile(lambda each: each[1] is None, cells):
-            room -= len(cell.source)
-            if self._asked and room < 0:
-                break
-            self._asked += 1
-            with contextlib.suppress(Ended):  # what it has said before still counts, and then tells that it has ended
+        with contextlib.suppress(Ended):  # what it has said before still counts, and then tells that it has ended
+            for cell, _ in itertools.takewhile(lambda each: each[1] is None, cells):
+                room -= _MESSAGE + _CHARACTER * len(cell.source)
+                if self._asked and room < 0:
+                    break
+                self._asked += 1
                 child.send("cell", source=cell.source)
 
     def _check(self, child: Child | None, name: str, after: _Cells) -> Judgement:

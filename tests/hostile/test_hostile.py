@@ -158,6 +158,18 @@ def test_who_ends_right_after_a_check_keeps_its_points(host: Host, cells_after: 
         assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES[:2]}
 
 
+def test_a_thousand_little_cells_are_run(host: Host) -> None:
+    """Neither side waits for the other to take what it has sent."""
+    raw = host.notebook(host.solved)
+    little = [_cell(f"little-{number}", f"print({number}, 'Я' * {number})") for number in range(1000)]
+    raw["cells"][2:2] = little
+    outcome, notebook = host.hand_in(raw)
+    assert (outcome.ended, outcome.flags) == (None, [])
+    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES}
+    shown = [cell.outputs[0].text for cell in notebook.cells if cell.id.startswith("little-")]
+    assert shown == [f"{number} {'Я' * number}\n" for number in range(1000)]
+
+
 def _is_harmless(outcome: Outcome, notebook: Any, attack: Attack) -> None:
     """Nothing that should not have been read, no script, no verdict but the grader's own; and it can be written."""
     written = nbformat.writes(notebook)

@@ -67,11 +67,12 @@ class Channel:
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
 
-    def send(self, message: dict[str, Any], largest: int = LARGEST) -> None:
-        """Raises Closed, and ValueError for a message that is too large or no JSON data."""
+    def send(self, message: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
+        """Raises Closed, also when it is not taken in `seconds`; ValueError for one that is too large or no JSON data."""
         data = _ENCODER.encode(message).encode()
         if len(data) > largest:
             raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
+        self._end.settimeout(seconds)
         try:
             self._end.sendall(_LENGTH.pack(len(data)) + self._proof(self._sent, data) + data)
         except OSError as error:

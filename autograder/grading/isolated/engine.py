@@ -25,7 +25,7 @@ from .starting import LARGEST_REPLY, Starting
 from .usage import memory, tree
 
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
-_START = 60.0  # seconds that a fork and its namespaces may take on a busy machine
+_START = 60.0  # seconds that a fork and its namespaces may take on a busy machine, and to take what is sent
 
 
 class Ended(Exception):
@@ -144,7 +144,7 @@ class Child:
     def agree(self, key: str) -> None:
         """Give the child the key of the channel, before any line of a student's runs. Raises Ended."""
         try:
-            self._channel.send({"key": key})
+            self._channel.send({"key": key}, seconds=_START)
         except Closed:
             raise Ended("died") from None
         self._channel.agree(key)
@@ -160,7 +160,7 @@ class Child:
     def send(self, do: str, **arguments: Any) -> None:
         """Ask, and do not wait: answers come in the order of the questions. Raises Ended."""
         try:
-            self._channel.send({"do": do, **arguments})
+            self._channel.send({"do": do, **arguments}, seconds=_START)
         except Closed:
             raise Ended("died") from None
 
