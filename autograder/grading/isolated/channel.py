@@ -68,7 +68,7 @@ class Channel:
         return keyed.digest()
 
     def send(self, message: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
-        """Raises Closed, also when it is not taken in `seconds`; ValueError for one that is too large or no JSON data."""
+        """Raises Closed, also if it is not taken in `seconds`; ValueError for one that is too large or no JSON data."""
         data = _ENCODER.encode(message).encode()
         if len(data) > largest:
             raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
