@@ -98,3 +98,22 @@ def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pyte
 
     assert main([*again[:-1], "nobody_has_this"]) == 1
     assert "is that its name" in capsys.readouterr().err
+
+
+def test_who_was_late_owes_the_score_that_was_raised(course: Course) -> None:
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    book = _book(course)
+    with book:
+        book.execute("update assignment set duedate = '2026-01-01 00:00'")
+        book.execute("update submitted_assignment set timestamp = '2026-01-01 02:00' where student_id != 'carl'")
+    assert main(["grade", str(course.folder), LESSON.file_name, "--again", MENDED.name, "--apply"]) == 0
+    owed = dict(
+        book.execute(
+            "select student_id, late_submission_penalty from submitted_notebook"
+            " join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
+        )
+    )
+    book.close()
+    points = sum(exercise.points for exercise in EXERCISES.values())
+    assert owed == {"ann": points, "boris": points - MENDED.points + 0.5, "carl": None}

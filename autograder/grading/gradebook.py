@@ -137,7 +137,8 @@ class Book:
                 if grade.cell.name == name:
                     grade.auto_score = score.points
                     grade.needs_manual_grade = score.waits or grade.manual_score is not None
-            self._settle(submission, student)
+            self._db.flush()
+            self._settle(submission, student, self._layout(assignment))
             self._db.commit()
         except SQLAlchemyError as error:
             self._db.rollback()
@@ -146,9 +147,7 @@ class Book:
     def _write(
         self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
     ) -> float:
-        if assignment not in self._layouts:
-            self._layouts[assignment] = layout_of(self._db, assignment)
-        wanted, rows = self._layouts[assignment], Rows(self._db)
+        wanted, rows = self._layout(assignment), Rows(self._db)
         rows.ensure(Student, id=student)
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
@@ -163,17 +162,22 @@ class Book:
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
             score += rows.score(submitted, each.graded)
         if wanted.due:
-            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student)
+            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, wanted)
         return score
 
-    def _settle(self, submission: SubmittedAssignment, student: str) -> None:
+    def _settle(self, submission: SubmittedAssignment, student: str, layout: AssignmentLayout) -> None:
         """The late penalty that follows from the scores."""
-        self._db.flush()
-        late = submission.total_seconds_late
+        late, rows = submission.total_seconds_late, Rows(self._db)
+        graded = {notebook.id: notebook.graded for notebook in layout.notebooks}
         for submitted in submission.notebooks:
-            self._db.refresh(submitted, ["score"])  # sums are columns that the database computes
-            owed = self._penalty(student, submitted.score, late) if late > 0 else None
-            submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), submitted.score)
+            score = rows.score(submitted.id, graded[submitted.notebook_id]) if late > 0 else 0.0
+            owed = self._penalty(student, score, late) if late > 0 else None
+            submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), score)
+
+    def _layout(self, assignment: str) -> AssignmentLayout:
+        if assignment not in self._layouts:
+            self._layouts[assignment] = layout_of(self._db, assignment)
+        return self._layouts[assignment]
 
 
 def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
