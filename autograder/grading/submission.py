@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import re
 import time
 from collections.abc import Callable
@@ -16,7 +14,8 @@ from ..exercise import Exercise
 from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
 from ..verdict import Verdict
-from .isolated.engine import Child, Ended, Engine
+from .dialogue import Dialogue
+from .isolated.engine import Ended, Engine
 from .isolated.wire import unpack_note
 from .judging import Judge, Judgement
 from .outputs import Room, kept_outputs
@@ -24,10 +23,6 @@ from .salts import Salts
 from .shown import stopped
 
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
-# Bytes that a process is given before it needs them: a socket holds more, so nobody waits until they are taken, and the
-# other for an answer to be. A message takes up some by itself, a character at most as many as JSON writes for it.
-_AHEAD, _MESSAGE, _CHARACTER = 1 << 17, 1000, 12
-_Cells = list[tuple[NotebookNode, str | None]]  # of code, with the names of the exercises that they check
 
 
 @dataclass
@@ -59,33 +54,32 @@ class _Run:
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
         self._room = Room()
-        self._asked = 0  # cells that were sent, and not answered yet
 
     def run(self) -> Outcome:
         start = time.monotonic()
         deadline = start + self._engine.limits.total_seconds
+        cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
-            child = self._engine.fork()
+            child = Dialogue(self._engine.fork(), [None if name else cell.source for cell, name in cells])
         except Ended as ended:
             self._outcome.ended = ended.why
             child = None
         try:
-            cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
             if child:
-                self._guarded(lambda: self._ask(child, cells, "begin", lesson=self._lesson, files=self._files))
+                self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
                 if name:
-                    cell.outputs = [self._check(child, name, cells[number:]).output(self._language, number)]
+                    cell.outputs = [self._check(child, name).output(self._language, number)]
                 else:
-                    cell.outputs = self._plain(child, cells[number - 1 :], number)
+                    cell.outputs = self._plain(child, cell, number)
                 cell.execution_count = number
             if child:
-                self._tampered(child, [], "at the end", 0)  # with checks that earned nothing, too
+                self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
         finally:
             if child:
-                child.kill()
+                child.end()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
 
@@ -114,44 +108,21 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: Child | None, cells: _Cells, number: int) -> list[NotebookNode]:
-        """The outputs of the first of these cells, whose `number` counts from 1."""
+    def _plain(self, child: Dialogue | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+        """The outputs of a cell, which is the next one that the child runs."""
         before = self._outcome.ended
-        answer = self._guarded(lambda: self._ran(child, cells)) if child else None
+        answer = self._guarded(child.run) if child else None
         if answer is None:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
-            told = not before or cells[0][0].metadata.get("nbgrader", {}).get("grade")
+            told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
         return kept_outputs(answer.get("outputs"), number, self._room)
 
-    def _ran(self, child: Child, cells: _Cells) -> dict[str, Any]:
-        """What came of the first of these cells. Raises Ended."""
-        if not self._asked:
-            self._send(child, cells)
-        self._asked -= 1
-        return child.answer()
-
-    def _ask(self, child: Child, cells: _Cells, do: str, **arguments: Any) -> dict[str, Any]:
-        """Ask for something, and for the next cells at the same time. Raises Ended."""
-        child.send(do, **arguments)
-        self._send(child, cells)
-        return child.answer()
-
-    def _send(self, child: Child, cells: _Cells) -> None:
-        """Send the cells up to the next check, so that nobody waits for the other; a check's cases are not sent before
-        all cells above it have ended."""
-        room = _AHEAD
-        with contextlib.suppress(Ended):  # what it has said before still counts, and then tells that it has ended
-            for cell, _ in itertools.takewhile(lambda each: each[1] is None, cells):
-                room -= _MESSAGE + _CHARACTER * len(cell.source)
-                if self._asked and room < 0:
-                    break
-                self._asked += 1
-                child.send("cell", source=cell.source)
-
-    def _check(self, child: Child | None, name: str, after: _Cells) -> Judgement:
-        """The judgement on an exercise, with the cells that come `after` its check."""
+    def _check(self, child: Dialogue | None, name: str) -> Judgement:
+        """The judgement on an exercise, whose check is the next cell."""
         assert self._judge is not None
+        if child:
+            child.skip()
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
@@ -167,7 +138,7 @@ class _Run:
                 told = self._guarded(lambda: child.ask("code", exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
-                judgement = self._unless_tampered(child, after, exercise, judgement)
+                judgement = self._unless_tampered(child, exercise, judgement)
         self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
         return judgement
 
@@ -189,19 +160,19 @@ class _Run:
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
-    def _unless_tampered(self, child: Child, after: _Cells, exercise: Exercise, judgement: Judgement) -> Judgement:
+    def _unless_tampered(self, child: Dialogue, exercise: Exercise, judgement: Judgement) -> Judgement:
         """The judgement, if all that it rests on in the child is as it was; else one that waits for a person."""
-        what = self._tampered(child, after, exercise.name, len(self._outcome.verdicts) + 1)
+        what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
         if self._outcome.ended:  # before it could show that nothing was changed
             return self._unreached(exercise)
         if what is None:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: Child, after: _Cells, when: str, index: int) -> str | None:
+    def _tampered(self, child: Dialogue, when: str, index: int) -> str | None:
         """What in the child is not as it was, also to be read in the flags; None if all is."""
         salt, untouched = self._salts.of(self._lesson, self._files, index)
-        said = self._guarded(lambda: self._ask(child, after, "guard", salt=salt))
+        said = self._guarded(lambda: child.ask_and_go_on("guard", salt=salt))
         if said is None:
             return None  # it has ended
         changed = said.get("changed")
