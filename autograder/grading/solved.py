@@ -26,6 +26,7 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
     if (exercises.PACKAGED / f"{lesson.name}.py").is_file():
         engine.rehearse(lesson.name, _plain_cells(source), [])
     else:  # its exercises may change under a running engine: the template learns only what else they import
+        # Something stands for `start`, which would load them: a cell's number is a part of what is remembered of it.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
         engine.rehearse("", plain, _imported(engine, lesson, _solved(source), files))
 
