@@ -11,13 +11,14 @@ import sys
 
 from .isolation import prepare
 from .kernel import CannotIsolate
-from .memory import kept
+from .memory import kept, use_heap
 
 control = socket.socket(fileno=int(sys.argv[1]))
 isolated = sys.argv[2] == "full"
 try:
     if isolated:
         prepare()
+    use_heap()
     with kept():
         from .template import Template  # torch and all the rest: in the process that is the template from now on
 

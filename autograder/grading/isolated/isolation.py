@@ -77,6 +77,7 @@ def go_inside() -> None:
     """After `prepare`: into a file system of its own. Raises CannotIsolate."""
     root.make(INSIDE)
     root.change()
+    syscalls.program()
 
 
 @contextlib.contextmanager

@@ -1,30 +1,40 @@
-"""How the template's memory lies, so that forks of it cost little: in huge pages, and without holes in which children
-would allocate, each on a page that has to be copied for it.
+"""How the template's memory lies, so that forks of it cost little: all together, in huge pages, and without holes in
+which children would allocate, each on a page that has to be copied for it.
 
-Huge pages need Linux 6.1, the rest the GNU C library; elsewhere nothing happens, and children are slower.
+A huge page that a child only reads is one entry of a page table instead of 512, to be copied when it is forked and
+taken away when it ends.
+
+All of it needs the GNU C library, huge pages its version 2.35 (`starting` asks it for them); elsewhere nothing happens,
+and children are slower.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from .kernel import libc
 
 _HUGE = 2 << 20  # bytes of a huge page
-_COLLAPSE = 25  # of madvise, from <sys/mman.h>
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt, from <malloc.h>
-_ROOM, _LARGEST, _SMALLEST = 32 << 20, 1 << 20, 16  # bytes: for what is allocated later, and of holes
-_WRITABLE = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p \S+ 00:00 0 *(?:\[heap\])?$", re.M)
+_ROOM, _MOST = 32 << 20, 256 << 20  # bytes: for what is allocated later, and to fill holes with
+_SMALL = range(512, 0, -16)  # bytes: what Python allocates in arenas of its own, in steps of what it rounds to
+_MOST_OF_AN_ARENA = 50 * 31  # of the largest: an arena of 1 MB holds 64 times 31, from 3.10 on
+_RAW = 0  # PYMEM_DOMAIN_RAW
+_HEAP = re.compile(r"^([0-9a-f]+)-.*\[heap\]$", re.M)
 
-libc.malloc.argtypes, libc.malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
-libc.free.argtypes = (ctypes.c_void_p,)
+_first: list[object] = []  # what there was before Python's memory came from the heap
+_python = ctypes.pythonapi
+for of in (libc.malloc, _python.PyObject_Malloc):
+    of.argtypes, of.restype = (ctypes.c_size_t,), ctypes.c_void_p
+for of in (libc.free, _python.PyObject_Free):
+    of.argtypes = (ctypes.c_void_p,)
 libc.sbrk.restype = ctypes.c_void_p
-libc.madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
 class _Use(ctypes.Structure):
@@ -32,6 +42,18 @@ class _Use(ctypes.Structure):
 
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = tuple((name, ctypes.c_size_t) for name in re.findall(r"\w+", _names))
+
+
+class _Allocator(ctypes.Structure):
+    """`PyMemAllocatorEx`."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("context", "malloc", "calloc", "realloc", "free"))
+
+
+class _Arenas(ctypes.Structure):
+    """`PyObjectArenaAllocator`."""
+
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("context", "alloc", "free"))
 
 
 @contextlib.contextmanager
@@ -46,30 +68,56 @@ def kept() -> Iterator[None]:
         gc.enable()
 
 
-def use_huge_pages() -> None:
-    """Gather the memory of this process in pages of 2 MB, where the kernel can: a fork then copies one entry of a page
-    table where it copied 512, and its end is as much cheaper."""
-    for low, high in _WRITABLE.findall(Path("/proc/self/maps").read_text(encoding="utf-8")):
-        for address in range(-(-int(low, 16) // _HUGE) * _HUGE, int(high, 16) - _HUGE + 1, _HUGE):
-            libc.madvise(address, _HUGE, _COLLAPSE)
+def _is_gnu() -> bool:
+    return hasattr(libc, "mallinfo2")
 
 
-def fill_holes() -> None:
-    """Allocate, for good, all that is free between what the C library has given out: what is asked for from now on
-    comes from the end of its memory, one after another."""
-    if not hasattr(libc, "mallinfo2"):
+def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: Iterable[int], low: int) -> None:
+    """Allocate, for good, until what is given out lies in the heap, and not below `low`."""
+    left = _MOST
+    for size in sizes:
+        while not low <= (place := allocate(size)) < libc.sbrk(0):
+            left -= size
+            if left < 0:  # the heap does not grow any more
+                return
+        free(place)
+
+
+def use_heap() -> None:
+    """In a process that has only just started: from now on Python's arenas come from the C library's heap, instead of
+    lying where there is room between the libraries that are loaded."""
+    heap = _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
+    if not (_is_gnu() and heap):
         return
-    libc.mallinfo2.restype = _Use
     libc.mallopt(_MMAP_THRESHOLD, _ROOM)
     libc.mallopt(_TRIM_THRESHOLD, 2 * _ROOM)  # the end stays when it is free
     libc.mallopt(_TOP_PAD, _ROOM)
+    low, place = int(heap[1], 16), libc.malloc(_ROOM // 2)
+    libc.free(place)
+    if not low <= place < libc.sbrk(0):  # it cannot grow
+        return
+    raw, before = _Allocator(), _Arenas()
+    _python.PyMem_GetAllocator(_RAW, ctypes.byref(raw))
+    _python.PyObject_GetArenaAllocator(ctypes.byref(before))
+    _python.PyObject_SetArenaAllocator(ctypes.byref(_Arenas(raw.context, raw.malloc, raw.free)))
+    # The arenas that there are do not come from the heap: until the process ends, none of them may be freed. What room
+    # there is in them is taken for good; one without is full of what a process starts with, and that is kept.
+    _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, low)
+    _first.extend(gc.get_objects())
+    atexit.register(_python.PyObject_SetArenaAllocator, ctypes.byref(before))
+
+
+def fill_holes() -> None:
+    """Allocate, for good, all that is free between what the C library and Python have given out: what is asked for from
+    now on comes from the end of the heap, one after another."""
+    if not _is_gnu():
+        return
+    libc.mallinfo2.restype = _Use
     end = libc.sbrk(0) - libc.mallinfo2().keepcost
-    size = _LARGEST
-    while size >= _SMALLEST:
-        while (place := libc.malloc(size)) < end:
-            pass
-        libc.free(place)
-        size = size * 7 // 8 if size > 1024 else size - _SMALLEST
+    _fill(libc.malloc, libc.free, (*(int(1e6 * 0.875**n) for n in range(50)), *range(1024, 0, -16)), end)
+    _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, end)
+    for _ in range(_MOST_OF_AN_ARENA):  # the last one is the template's, which needs little of it
+        _python.PyObject_Malloc(_SMALL[0])
 
 
 def begin_fresh() -> None:

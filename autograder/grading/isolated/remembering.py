@@ -17,7 +17,7 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.inputtransformer2 import TransformerManager
 from traitlets import Type
 
-from .shell import Shell
+from .shell import Hook, Shell
 
 
 class Compiler(CachingCompiler):
@@ -70,10 +70,19 @@ class Transformers(TransformerManager):  # type: ignore[misc]
         return changed
 
 
+class QuickHook(Hook):
+    """Looks for a semicolon at the end of a cell, which keeps its value from being shown, where there is one at all."""
+
+    @staticmethod
+    def semicolon_at_end_of_expression(expression: str) -> bool:
+        return ";" in expression and bool(Hook.semicolon_at_end_of_expression(expression))
+
+
 class RememberingShell(Shell):
     """Gives the same text for the same cell, and compiles it with `Compiler`."""
 
     compiler_class = Type(Compiler)
+    displayhook_class = Type(QuickHook)
 
     def __init__(self, **kwargs: Any) -> None:
         self._transformed: dict[tuple[object, ...], str] = {}

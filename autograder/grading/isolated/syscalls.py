@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import struct
+
+from .kernel import libc
 
 # By machine: the number in the filter's data, and of each call; from <linux/audit.h> and <asm/unistd.h>.
 _CALLS = {
@@ -44,25 +47,29 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
+@functools.cache
+def program() -> _Program:
+    """The filter for this machine; made once, by the template for all its children."""
+    column, machine, prctl = _MACHINES[os.uname().machine]
+    numbers = [each[column] for each in _CALLS.values()]
+    steps = [
+        (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _OTHER_TABLE), (_RETURN, 0, 0, _REFUSE),
+    ]  # fmt: skip
+    for number in numbers:
+        steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
+    steps += [
+        (_EQUAL, 0, 3, prctl), (_LOAD, 0, 0, _ARGUMENT),
+        (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ALLOW),
+    ]  # fmt: skip
+    code = b"".join(struct.pack("HBBI", *step) for step in steps)
+    return _Program(len(steps), ctypes.cast(ctypes.create_string_buffer(code, len(code)), ctypes.c_char_p))
+
+
 def refuse() -> int:
     """Refuse the calls in this process and all that it starts, for good. It must have no_new_privs.
 
     Returns 0, or -1 with ctypes' errno set.
     """
-    column, machine, prctl = _MACHINES[os.uname().machine]
-    numbers = [each[column] for each in _CALLS.values()]
-    program = [
-        (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, _OTHER_TABLE), (_RETURN, 0, 0, _REFUSE),
-    ]  # fmt: skip
-    for number in numbers:
-        program += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
-    program += [
-        (_EQUAL, 0, 3, prctl), (_LOAD, 0, 0, _ARGUMENT),
-        (_EQUAL, 0, 1, _SET_PARENT_DEATH_SIGNAL), (_RETURN, 0, 0, _REFUSE),
-        (_RETURN, 0, 0, _ALLOW),
-    ]  # fmt: skip
-    code = b"".join(struct.pack("HBBI", *step) for step in program)
-    asked = _Program(len(program), ctypes.cast(ctypes.create_string_buffer(code, len(code)), ctypes.c_char_p))
-    libc = ctypes.CDLL(None, use_errno=True)
-    return int(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(asked), 0, 0))
+    return int(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program()), 0, 0))

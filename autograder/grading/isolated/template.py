@@ -25,7 +25,7 @@ from .child import serve
 from .guard import Guard
 from .isolation import Limits, between_forks, end_with_parent, enter, go_inside
 from .kernel import CannotIsolate
-from .memory import begin_fresh, fill_holes, use_huge_pages
+from .memory import begin_fresh, fill_holes
 from .rehearsal import rehearse, warm_shell
 from .remembering import RememberingShell
 from .root import HOME, TMP
@@ -69,7 +69,6 @@ class Template:
         """Run what children will run (see `rehearse`)."""
         single = rehearse(self._shell, lesson, notebooks, modules)
         self._lesson, self._guard = lesson, None
-        use_huge_pages()
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
