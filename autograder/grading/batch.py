@@ -92,6 +92,7 @@ class Batch:
         except BookClosed as closed:
             raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._bench, self._jobs = Bench(standby), dict[str, Job]()
+        self._limit = LimitOutput(config=course.config)
 
     def all(self, jobs: int, force: bool, seen: Callable[[Result, int], None]) -> Iterator[Result]:
         submissions = self._course.submissions(self._assignment)
@@ -185,7 +186,7 @@ class Batch:
         outcome = self._bench.run(self._jobs[name], clean.notebook)
         if outcome.ended == "died":
             draft.digest = ""  # the machine may be to blame: the next run tries again
-        limited, _ = LimitOutput(config=self._course.config).preprocess(clean.notebook, {})
+        limited, _ = self._limit.preprocess(clean.notebook, {})
         draft.notebooks[name] = limited
         draft.scores[name] = scores_of(limited)
         draft.result.seconds += outcome.seconds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .isolated.engine import Child, Ended
@@ -30,14 +30,13 @@ class Dialogue:
 
     def ask_and_go_on(self, do: str, **arguments: Any) -> dict[str, Any]:
         """The same, with the cells that come next."""
-        self._child.send(do, **arguments)
-        self._send()
+        self._send({"do": do, **arguments}, *self._come_next())
         return self._child.answer()
 
     def run(self) -> dict[str, Any]:
         """What comes of the next cell."""
         if self._sent == self._next:
-            self._send()
+            self._send(*self._come_next())
         self._next += 1
         return self._child.answer()
 
@@ -49,15 +48,19 @@ class Dialogue:
     def end(self) -> None:
         self._child.kill()
 
-    def _send(self) -> None:
-        room = _READY
+    def _send(self, *questions: dict[str, Any]) -> None:
         with contextlib.suppress(Ended):  # what it has said before still counts, and then tells that it has ended
-            while self._sent < len(self._cells):
-                source = self._cells[self._sent]
-                if source is None:
-                    break
-                room -= _MESSAGE + _CHARACTER * len(source)
-                if room < 0 and self._sent > self._next:
-                    break
-                self._sent += 1
-                self._child.send("cell", source=source)
+            self._child.send(*questions)
+
+    def _come_next(self) -> Iterator[dict[str, Any]]:
+        """The questions that can lie ready."""
+        room = _READY
+        while self._sent < len(self._cells):
+            source = self._cells[self._sent]
+            if source is None:
+                break
+            room -= _MESSAGE + _CHARACTER * len(source)
+            if room < 0 and self._sent > self._next:
+                break
+            self._sent += 1
+            yield {"do": "cell", "source": source}

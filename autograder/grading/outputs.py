@@ -25,9 +25,13 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
 
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        for index, cell in enumerate(nb.cells):
+            if cell.get("outputs"):
+                self.preprocess_cell(cell, resources, index)
+        return nb, resources
+
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
-        if not cell.get("outputs"):
-            return cell, resources
         cell, resources = super().preprocess_cell(cell, resources, cell_index)
         for output in cell.outputs:
             if output.output_type == "stream":

@@ -48,7 +48,7 @@ class Rows:
     """Adds and changes rows in the transaction of a session."""
 
     def __init__(self, db: Any) -> None:
-        self._db = db
+        self._db = db.connection()  # the session itself looks for changed objects with each statement
         self._added: set[str] = set()  # nothing is there yet that belongs to these
 
     def ensure(self, model: Any, **values: str) -> str:
@@ -93,11 +93,12 @@ class Rows:
 
 @functools.cache
 def _with(model: Any, *names: str) -> Any:
-    return select(model.id).where(*(getattr(model, name) == bindparam(name) for name in names))
+    return select(model.__table__.c.id).where(*(model.__table__.c[name] == bindparam(name) for name in names))
 
 
 def _in_it(model: Any) -> tuple[Any, Any]:
-    return model.cell_id.in_(bindparam("cells", expanding=True)), model.notebook_id == bindparam("submitted")
+    columns = model.__table__.c
+    return columns.cell_id.in_(bindparam("cells", expanding=True)), columns.notebook_id == bindparam("submitted")
 
 
 @functools.cache

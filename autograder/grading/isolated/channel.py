@@ -67,17 +67,21 @@ class Channel:
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
 
-    def send(self, message: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
-        """Raises Closed, also if it is not taken in `seconds`; ValueError for one that is too large or no JSON data."""
-        data = _ENCODER.encode(message).encode()
-        if len(data) > largest:
-            raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
+    def send(self, *messages: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
+        """All of them at once. Raises Closed, also if they are not taken in `seconds`; ValueError, and nothing is sent,
+        for one that is too large or no JSON data."""
+        parts: list[bytes] = []
+        for number, message in enumerate(messages, self._sent):
+            data = _ENCODER.encode(message).encode()
+            if len(data) > largest:
+                raise ValueError(f"a message of {len(data)} bytes; at most {largest} go through")
+            parts += _LENGTH.pack(len(data)), self._proof(number, data), data
         self._end.settimeout(seconds)
         try:
-            self._end.sendall(_LENGTH.pack(len(data)) + self._proof(self._sent, data) + data)
+            self._end.sendall(b"".join(parts))
         except OSError as error:
             raise Closed from error
-        self._sent += 1
+        self._sent += len(messages)
 
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """The next message. `look` is called now and then while waiting, and may raise.

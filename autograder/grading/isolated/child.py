@@ -51,7 +51,7 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
                 break
             answer["reached"] = guard.reached[:20]
             try:
-                channel.send(answer, LARGEST_ANSWER)
+                channel.send(answer, largest=LARGEST_ANSWER)
             except ValueError as error:  # larger than a message may be
                 channel.send({"fault": str(error)})
     except Malformed:  # somebody else reads from the socket, too

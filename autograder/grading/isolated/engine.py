@@ -154,13 +154,13 @@ class Child:
 
         Raises Ended.
         """
-        self.send(do, **arguments)
+        self.send({"do": do, **arguments})
         return self.answer()
 
-    def send(self, do: str, **arguments: Any) -> None:
+    def send(self, *questions: dict[str, Any]) -> None:
         """Ask, and do not wait: answers come in the order of the questions. Raises Ended."""
         try:
-            self._channel.send({"do": do, **arguments}, seconds=_START)
+            self._channel.send(*questions, seconds=_START)
         except Closed:
             raise Ended("died") from None
 
