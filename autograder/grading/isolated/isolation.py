@@ -77,7 +77,7 @@ def go_inside() -> None:
     """After `prepare`: into a file system of its own. Raises CannotIsolate."""
     root.make(INSIDE)
     root.change()
-    syscalls.program()
+    syscalls.program()  # made once, for all children
 
 
 @contextlib.contextmanager

@@ -86,8 +86,8 @@ def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: It
 def use_heap() -> None:
     """In a process that has only just started: from now on Python's arenas come from the C library's heap, instead of
     lying where there is room between the libraries that are loaded."""
-    heap = _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
-    if not (_is_gnu() and heap):
+    heap = _is_gnu() and _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
+    if not heap:
         return
     libc.mallopt(_MMAP_THRESHOLD, _ROOM)
     libc.mallopt(_TRIM_THRESHOLD, 2 * _ROOM)  # the end stays when it is free

@@ -23,7 +23,7 @@ class Starting:
         self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # half of its memory is in huge pages at once
+        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # its heap is in huge pages: see `memory`
         if self._folder:
             environment["TMPDIR"] = self._folder.name
         else:
