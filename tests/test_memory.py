@@ -33,10 +33,10 @@ print(behind > 0.97 * sum(map(len, here)))
 FREED = """
 from autograder.grading.isolated.memory import libc, use_heap
 use_heap()
-import json, unittest, email.message, http.client
-for name in [name for name in __import__("sys").modules if name.startswith(("unittest", "email", "http"))]:
-    del __import__("sys").modules[name]
-del json, unittest, email, http
+import sys, unittest, email.message, http.client
+for name in [name for name in sys.modules if name.startswith(("unittest", "email", "http"))]:
+    del sys.modules[name]
+del unittest, email, http
 ends = []
 for _ in range(5):
     many = [[str(n) for n in range(40000)] for _ in range(9)]

@@ -174,10 +174,7 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
 def _source(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
-        try:
-            source = "".join(source)
-        except TypeError:  # not all of them are lines
-            source = "".join([line for line in source if isinstance(line, str)])
+        source = "".join([line for line in source if isinstance(line, str)])
     # A lone surrogate is valid JSON and cannot be written to a file.
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 

@@ -24,11 +24,12 @@ _HUGE = 2 << 20  # bytes of a huge page
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt, from <malloc.h>
 _ROOM, _MOST = 32 << 20, 256 << 20  # bytes: for what is allocated later, and to fill holes with
 _SMALL = range(512, 0, -16)  # bytes: what Python allocates in arenas of its own, in steps of what it rounds to
+_ANY = *(int(1e6 * 0.875**n) for n in range(50)), *range(1024, 0, -16)  # bytes: ever smaller, so that no hole is left
 _MOST_OF_AN_ARENA = 50 * 31  # of the largest: an arena of 1 MB holds 64 times 31, from 3.10 on
 _RAW = 0  # PYMEM_DOMAIN_RAW
 _HEAP = re.compile(r"^([0-9a-f]+)-.*\[heap\]$", re.M)
 
-_first: list[object] = []  # what there was before Python's memory came from the heap
+_first: list[object] = []  # what there was before Python's memory came from the heap; empty while it does not
 _python = ctypes.pythonapi
 for of in (libc.malloc, _python.PyObject_Malloc):
     of.argtypes, of.restype = (ctypes.c_size_t,), ctypes.c_void_p
@@ -68,10 +69,6 @@ def kept() -> Iterator[None]:
         gc.enable()
 
 
-def _is_gnu() -> bool:
-    return hasattr(libc, "mallinfo2")
-
-
 def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: Iterable[int], low: int) -> None:
     """Allocate, for good, until what is given out lies in the heap, and not below `low`."""
     left = _MOST
@@ -86,7 +83,7 @@ def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: It
 def use_heap() -> None:
     """In a process that has only just started: from now on Python's arenas come from the C library's heap, instead of
     lying where there is room between the libraries that are loaded."""
-    heap = _is_gnu() and _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
+    heap = hasattr(libc, "mallinfo2") and _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
     if not heap:
         return
     libc.mallopt(_MMAP_THRESHOLD, _ROOM)
@@ -109,12 +106,12 @@ def use_heap() -> None:
 
 def fill_holes() -> None:
     """Allocate, for good, all that is free between what the C library and Python have given out: what is asked for from
-    now on comes from the end of the heap, one after another."""
-    if not _is_gnu():
+    now on comes from the end of the heap, one after another. Nothing happens where the heap is not used."""
+    if not _first:
         return
     libc.mallinfo2.restype = _Use
     end = libc.sbrk(0) - libc.mallinfo2().keepcost
-    _fill(libc.malloc, libc.free, (*(int(1e6 * 0.875**n) for n in range(50)), *range(1024, 0, -16)), end)
+    _fill(libc.malloc, libc.free, _ANY, end)
     _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, end)
     for _ in range(_MOST_OF_AN_ARENA):  # the last one is the template's, which needs little of it
         _python.PyObject_Malloc(_SMALL[0])
