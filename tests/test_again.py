@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -45,8 +47,10 @@ def course(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Course:
     return made
 
 
-def _book(course: Course) -> sqlite3.Connection:
-    return sqlite3.connect(course.folder / "gradebook.db")
+@contextlib.contextmanager
+def _book(course: Course) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as book, book:
+        yield book
 
 
 _ONE = """from grade join base_cell on base_cell.id = grade.cell_id
@@ -56,23 +60,20 @@ _ONE = """from grade join base_cell on base_cell.id = grade.cell_id
 
 
 def _set(course: Course, student: str, column: str, value: float) -> None:
-    book = _book(course)
-    with book:
+    with _book(course) as book:
         book.execute(
             f"update grade set {column} = ? where id in (select grade.id {_ONE})",
             (value, f"check-{MENDED.name}", student),
         )
-    book.close()
 
 
 def scores(course: Course) -> dict[str, tuple[float, float | None]]:
-    book = _book(course)
-    found = {
-        student: book.execute(f"select auto_score, manual_score {_ONE}", (f"check-{MENDED.name}", student)).fetchone()
-        for student in ("ann", "boris", "carl")
-    }
-    book.close()
-    return found
+    select = f"select auto_score, manual_score {_ONE}"
+    with _book(course) as book:
+        return {
+            student: book.execute(select, (f"check-{MENDED.name}", student)).fetchone()
+            for student in ("ann", "boris", "carl")
+        }
 
 
 def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,17 +104,16 @@ def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pyte
 def test_who_was_late_owes_the_score_that_was_raised(course: Course) -> None:
     with (course.folder / "nbgrader_config.py").open("a") as config:
         config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
-    book = _book(course)
-    with book:
+    with _book(course) as book:
         book.execute("update assignment set duedate = '2026-01-01 00:00'")
         book.execute("update submitted_assignment set timestamp = '2026-01-01 02:00' where student_id != 'carl'")
     assert main(["grade", str(course.folder), LESSON.file_name, "--again", MENDED.name, "--apply"]) == 0
-    owed = dict(
-        book.execute(
-            "select student_id, late_submission_penalty from submitted_notebook"
-            " join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
+    with _book(course) as book:
+        owed = dict(
+            book.execute(
+                "select student_id, late_submission_penalty from submitted_notebook"
+                " join submitted_assignment on submitted_assignment.id = submitted_notebook.assignment_id"
+            )
         )
-    )
-    book.close()
     points = sum(exercise.points for exercise in EXERCISES.values())
     assert owed == {"ann": points, "boris": points - MENDED.points + 0.5, "carl": None}

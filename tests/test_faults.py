@@ -31,8 +31,9 @@ from submissions import Submission, all_of, read
 
 from autograder.authoring.build import COURSE
 from autograder.grading import gradebook
-from autograder.grading.batch import Result, grade
+from autograder.grading.batch import grade
 from autograder.grading.course import make_course
+from autograder.grading.drafts import Result
 from autograder.grading.isolated.engine import Engine
 from autograder.grading.places import RECORD
 from autograder.grading.settings import course_settings

@@ -14,7 +14,8 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from ..authoring.source import Broken
-from .batch import Batch, Draft, open_book
+from .batch import Batch, open_book
+from .drafts import Draft
 from .gradebook import Book
 from .places import alone, write_notebook
 from .scores import Score

@@ -1,7 +1,7 @@
 """`autograder grade`: every submission of an assignment, on all cores, one outcome for each, nothing half done.
 
-A submission is graded in a thread (its code runs in a child of the engine); what came of it is written here, one after
-another: the notebook into a folder beside its place, the gradebook in one transaction, then the folder is moved there.
+A draft of each is made in a thread; here they are written, one after another: the notebook into a folder beside its
+place, the gradebook in one transaction, then the folder is moved there.
 A run that is killed between any two of these steps leaves nothing that the next one does not do again, or need not.
 """
 
@@ -13,49 +13,18 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 
 from ..authoring.source import Broken
-from .bench import Bench, Job
-from .files import encoded_files
+from .drafts import Draft, Drafts, Result, fault
 from .gradebook import Book, BookClosed
 from .handed_in import handed_in
-from .isolated.kernel import CannotIsolate
-from .isolated.memory import kept
-from .outputs import LimitOutput
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
-from .sanitize import Sanitized, Unreadable, parse, sanitize
-from .scores import NotebookScores, scores_of
+from .sanitize import Unreadable
 from .settings import CourseSettings
 from .standby import Standby
-
-
-@dataclass
-class Result:
-    """What came of one submission. `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not
-    graded, for the reason given) or "unchanged" (graded before, from the same files)."""
-
-    student: str
-    state: str
-    score: float | None = None
-    reasons: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    mistakes: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Draft:
-    """A submission that has been run and not been written."""
-
-    result: Result
-    digest: str = ""  # none when it is to be graded again in any case
-    timestamp: str | None = None
-    notebooks: dict[str, NotebookNode] = field(default_factory=dict)
-    scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
 def grade(
@@ -91,8 +60,7 @@ class Batch:
             ) from missing
         except BookClosed as closed:
             raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
-        self._bench, self._jobs = Bench(standby), dict[str, Job]()
-        self._limit = LimitOutput(config=course.config)
+        self._drafts = Drafts(course, assignment, standby, self._released)
 
     def all(self, jobs: int, force: bool, seen: Callable[[Result, int], None]) -> Iterator[Result]:
         submissions = self._course.submissions(self._assignment)
@@ -114,11 +82,7 @@ class Batch:
     def drafts(self, folders: list[Path], jobs: int) -> Iterator[Draft]:
         """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
         if folders:
-            files = encoded_files(self._course.source(self._assignment))
-            with kept():  # what is made for all of a class is not looked through again with each submission
-                for name, released in self._released.items():
-                    self._jobs[name] = Job(self._course.root, name, released.cells, files)
-                    self._bench.prepare(self._jobs[name])
+            self._drafts.prepare()
         # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
         # reads from its cache. Not always the first ones: another grader may be at work, with few jobs like this one.
         mine = os.sched_getaffinity(0)
@@ -128,7 +92,7 @@ class Batch:
             while True:
                 # No more than are needed to keep all busy: what is done and not written costs memory.
                 for folder in waiting:
-                    running.add(pool.submit(self._try, folder))
+                    running.add(pool.submit(self._drafts.of, folder))
                     if len(running) >= 2 * jobs:
                         break
                 if not running:
@@ -146,62 +110,6 @@ class Batch:
             return student in self._known and recorded(self._place(student)) == handed_in(folder, self._released).digest
         except (Unreadable, OSError):
             return False
-
-    def _try(self, folder: Path) -> Draft:
-        student = folder.parent.name
-        try:
-            return self._run(student, folder)
-        except (Unreadable, Broken) as error:
-            why = str(error)
-        except OSError as error:
-            why = said(error, folder)
-        except CannotIsolate as error:
-            why = f"its process could not be isolated: {error}"
-        except Exception as error:  # ours, but only this submission's: the others are graded
-            why = _fault(error)
-        return Draft(Result(student, "failed", reasons=[why]))
-
-    def _run(self, student: str, folder: Path) -> Draft:
-        """Run every notebook of a submission."""
-        found = handed_in(folder, self._released)
-        draft = Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
-        clean = {name: self._clean(name, data) for name, data in found.raw.items()}
-        del found  # a notebook may be large, and running takes a while
-        for name, notebook in clean.items():
-            self._run_notebook(draft, name, notebook)
-        if draft.result.reasons:
-            draft.result.state = "flagged"
-        return draft
-
-    def _clean(self, name: str, data: bytes) -> Sanitized:
-        released = self._released[name]
-        raw = parse(data, f"{name}.ipynb")
-        try:
-            return sanitize(raw, released.cells, released.kernel)
-        except Unreadable as error:
-            raise Unreadable(f"{name}.ipynb has {error}") from error
-
-    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized) -> None:
-        released = self._released[name]
-        outcome = self._bench.run(self._jobs[name], clean.notebook)
-        if outcome.ended == "died":
-            draft.digest = ""  # the machine may be to blame: the next run tries again
-        limited, _ = self._limit.preprocess(clean.notebook, {})
-        draft.notebooks[name] = limited
-        draft.scores[name] = scores_of(limited)
-        draft.result.seconds += outcome.seconds
-        draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-        reasons = [*outcome.flags]
-        reasons += [f"deleted: {each}" for each in clean.missing if released.cells[each].points is not None]
-        reasons += [f"there more than once, the last one counts: {each}" for each in clean.repeated]
-        faults = [n for n, v in outcome.verdicts.items() if v.state == "our error"]
-        reasons += [
-            f"the checker failed on {each}" for each in faults if not any(each in flag for flag in outcome.flags)
-        ]
-        if outcome.ended:
-            reasons.append({"time": "ran too long", "memory": "took too much memory", "died": "its process ended",
-                            "nonsense": "its process spoke out of turn"}[outcome.ended])  # fmt: skip
-        draft.result.reasons += reasons
 
     # ----------------------------------------------------------------------------------------------------- writing
 
@@ -223,7 +131,7 @@ class Batch:
         except OSError as error:
             why = said(error, place)
         except Exception as error:  # a course's own late penalty, say: the others are written
-            why = _fault(error)
+            why = fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]
         return result
 
@@ -236,7 +144,3 @@ def open_book(course: CourseSettings) -> Iterator[Book]:
         raise Broken(f"{course.db_url} cannot be opened: {error}") from error
     with gradebook:
         yield Book(gradebook, course.late_penalty)
-
-
-def _fault(error: Exception) -> str:
-    return f"our error, please report it: {type(error).__name__}: {error}"

@@ -86,10 +86,9 @@ class Bench:
         same = self._salts is not None and self._salts.engine is engine
         jobs = [job] if same else [*(self._tried | {job: None})]
         for each in jobs:
-            if each.lesson is None:
-                engine.fork().kill()  # can it be isolated at all?
-            else:
+            if each.lesson:
                 rehearse(engine, *each.lesson, each.files)
+        engine.fork().kill()  # can it be isolated at all? And what the first fork costs more than others is paid here
         return jobs
 
     def run(self, job: Job, notebook: NotebookNode) -> Outcome:

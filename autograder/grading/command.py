@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ..authoring.source import Broken
 from .again import grade_again
-from .batch import Result, grade
+from .batch import grade
+from .drafts import Result
 from .gradebook import BookClosed
 from .isolated.engine import Engine
 from .isolated.kernel import CannotIsolate

@@ -138,7 +138,10 @@ class Book:
                     grade.auto_score = score.points
                     grade.needs_manual_grade = score.waits or grade.manual_score is not None
             self._db.flush()
-            self._settle(submission, student, self._layout(assignment))
+            rows = Rows(self._db)
+            graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
+            scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
+            self._settle(submission, student, scores)
             self._db.commit()
         except SQLAlchemyError as error:
             self._db.rollback()
@@ -152,7 +155,7 @@ class Book:
         submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
         if timestamp:
             rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
-        score = 0.0
+        scores: dict[str, float] = {}
         for each in wanted.notebooks:
             result = notebooks.get(each.name, NotebookScores(handed_in=False))
             submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
@@ -160,17 +163,16 @@ class Book:
             rows.put(Grade, submitted, grades, _grades(each, result, grades))
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
-            score += rows.score(submitted, each.graded)
+            scores[submitted] = rows.score(submitted, each.graded)
         if wanted.due:
-            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, wanted)
-        return score
+            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, scores)
+        return sum(scores.values())
 
-    def _settle(self, submission: SubmittedAssignment, student: str, layout: AssignmentLayout) -> None:
-        """The late penalty that follows from the scores."""
-        late, rows = submission.total_seconds_late, Rows(self._db)
-        graded = {notebook.id: notebook.graded for notebook in layout.notebooks}
+    def _settle(self, submission: SubmittedAssignment, student: str, scores: Mapping[str, float]) -> None:
+        """The late penalty that follows from the scores of its notebooks."""
+        late = submission.total_seconds_late
         for submitted in submission.notebooks:
-            score = rows.score(submitted.id, graded[submitted.notebook_id]) if late > 0 else 0.0
+            score = scores[submitted.id]
             owed = self._penalty(student, score, late) if late > 0 else None
             submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), score)
 

@@ -1,0 +1,127 @@
+"""One submission, from its folder to what is written of it: read, sanitized, run and scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbformat.notebooknode import NotebookNode
+
+from ..authoring.source import Broken
+from .bench import Bench, Job
+from .files import encoded_files
+from .gradebook import ReleasedNotebook
+from .handed_in import handed_in
+from .isolated.kernel import CannotIsolate
+from .isolated.memory import kept
+from .outputs import LimitOutput
+from .places import said
+from .sanitize import Sanitized, Unreadable, parse, sanitize
+from .scores import NotebookScores, scores_of
+from .settings import CourseSettings
+from .standby import Standby
+
+
+@dataclass
+class Result:
+    """What came of one submission. `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not
+    graded, for the reason given) or "unchanged" (graded before, from the same files)."""
+
+    student: str
+    state: str
+    score: float | None = None
+    reasons: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    mistakes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Draft:
+    """A submission that has been run and not been written."""
+
+    result: Result
+    digest: str = ""  # none when it is to be graded again in any case
+    timestamp: str | None = None
+    notebooks: dict[str, NotebookNode] = field(default_factory=dict)
+    scores: dict[str, NotebookScores] = field(default_factory=dict)
+
+
+class Drafts:
+    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads."""
+
+    def __init__(
+        self, course: CourseSettings, assignment: str, standby: Standby, released: dict[str, ReleasedNotebook]
+    ) -> None:
+        self._root, self._source, self._released = course.root, course.source(assignment), released
+        self._bench, self._jobs = Bench(standby), dict[str, Job]()
+        self._limit = LimitOutput(config=course.config)
+
+    def prepare(self) -> None:
+        """Get ready for the first one. Raises Broken and CannotIsolate."""
+        files = encoded_files(self._source)
+        with kept():  # what is made for all of a class is not looked through again with each submission
+            for name, released in self._released.items():
+                self._jobs[name] = Job(self._root, name, released.cells, files)
+                self._bench.prepare(self._jobs[name])
+
+    def of(self, folder: Path) -> Draft:
+        """What comes of the submission in `folder`; a state of "failed" and the reason, whatever is wrong with it."""
+        student = folder.parent.name
+        try:
+            return self._run(student, folder)
+        except (Unreadable, Broken) as error:
+            why = str(error)
+        except OSError as error:
+            why = said(error, folder)
+        except CannotIsolate as error:
+            why = f"its process could not be isolated: {error}"
+        except Exception as error:  # ours, but only this submission's: the others are graded
+            why = fault(error)
+        return Draft(Result(student, "failed", reasons=[why]))
+
+    def _run(self, student: str, folder: Path) -> Draft:
+        """Run every notebook of a submission."""
+        found = handed_in(folder, self._released)
+        draft = Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
+        clean = {name: self._clean(name, data) for name, data in found.raw.items()}
+        del found  # a notebook may be large, and running takes a while
+        for name, notebook in clean.items():
+            self._run_notebook(draft, name, notebook)
+        if draft.result.reasons:
+            draft.result.state = "flagged"
+        return draft
+
+    def _clean(self, name: str, data: bytes) -> Sanitized:
+        released = self._released[name]
+        raw = parse(data, f"{name}.ipynb")
+        try:
+            return sanitize(raw, released.cells, released.kernel)
+        except Unreadable as error:
+            raise Unreadable(f"{name}.ipynb has {error}") from error
+
+    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized) -> None:
+        released = self._released[name]
+        outcome = self._bench.run(self._jobs[name], clean.notebook)
+        if outcome.ended == "died":
+            draft.digest = ""  # the machine may be to blame: the next run tries again
+        limited, _ = self._limit.preprocess(clean.notebook, {})
+        draft.notebooks[name] = limited
+        draft.scores[name] = scores_of(limited)
+        draft.result.seconds += outcome.seconds
+        draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
+        reasons = [*outcome.flags]
+        reasons += [f"deleted: {each}" for each in clean.missing if released.cells[each].points is not None]
+        reasons += [f"there more than once, the last one counts: {each}" for each in clean.repeated]
+        faults = [n for n, v in outcome.verdicts.items() if v.state == "our error"]
+        reasons += [
+            f"the checker failed on {each}" for each in faults if not any(each in flag for flag in outcome.flags)
+        ]
+        if outcome.ended:
+            reasons.append({"time": "ran too long", "memory": "took too much memory", "died": "its process ended",
+                            "nonsense": "its process spoke out of turn"}[outcome.ended])  # fmt: skip
+        draft.result.reasons += reasons
+
+
+def fault(error: Exception) -> str:
+    """The reason when it is neither the submission nor the machine."""
+    return f"our error, please report it: {type(error).__name__}: {error}"
