@@ -16,7 +16,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.authoring.build import COURSE
 from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.remembering import RememberingShell, Transformers
+from autograder.grading.isolated.remembering import QuickHook, RememberingShell, Transformers
+from autograder.grading.isolated.shell import Hook
 
 PIECES = [
     *"%!?,;/\\#'\"()[]=+: \n\t\f", "x", "f", "1", "%%", "!!", "??", '"""', "%ls", "!ls", "a = ", "a?", "/f 1", ",f a b",
@@ -55,6 +56,20 @@ def test_the_cells_of_the_lessons_are_transformed_as_by_ipython() -> None:
     assert len(cells) > 100
     for cell in cells:
         assert _transformed(Transformers(), cell) == _transformed(TransformerManager(), cell)
+
+
+@given(st.lists(st.sampled_from([*PIECES, ";", "; ", "# c", "#;", "'''", "x;\n"]), max_size=10).map("".join))
+@example("x;  # a comment\n\n# ;\n  \n")
+@example("'a;'\n# x;")
+@example("x; \\\n\n")
+@example("x;\n# \f1")
+@example('x = """\n# a\n""";')
+def test_a_semicolon_at_the_end_is_seen_as_by_ipython(cell: str) -> None:
+    try:
+        ipythons = Hook.semicolon_at_end_of_expression(cell)
+    except Exception:  # on what is no code, and on a lone backslash
+        return
+    assert QuickHook.semicolon_at_end_of_expression(cell) == bool(ipythons) or not _runs(cell)
 
 
 @pytest.fixture

@@ -51,9 +51,10 @@ class Compiler(CachingCompiler):
         return code
 
 
-# What IPython's own token transformers look for has one of these, or one of those at the start of a line. Where lines
-# end in an unusual way, they do not know where one starts.
-_MAGIC = re.compile(r"[%!?]|^\s*[,;/]|[^\S \t\r\n]", re.M)
+# What IPython's own token transformers look for: an assignment of a magic or a command, a sign at the start of a line,
+# a question mark at its end. Where lines end in an unusual way, they do not know where one starts.
+_MAGIC = re.compile(r"=[\s\\]*[%!]|^[ \t\r]*[%!?,;/]|\?[ \t\r]*$|[^\S \t\r\n]", re.M)
+_COMMENT = re.compile(r"\s*(#[^\r]*)?")
 
 
 class Transformers(TransformerManager):  # type: ignore[misc]
@@ -71,11 +72,13 @@ class Transformers(TransformerManager):  # type: ignore[misc]
 
 
 class QuickHook(Hook):
-    """Looks for a semicolon at the end of a cell, which keeps its value from being shown, where there is one at all."""
+    """Looks for a semicolon at the end of a cell, which keeps its value from being shown, where one may be: in the last
+    line that is not a comment."""
 
     @staticmethod
     def semicolon_at_end_of_expression(expression: str) -> bool:
-        return ";" in expression and bool(Hook.semicolon_at_end_of_expression(expression))
+        lines = (line for line in reversed(expression.split("\n")) if not _COMMENT.fullmatch(line))
+        return ";" in next(lines, "") and bool(Hook.semicolon_at_end_of_expression(expression))
 
 
 class RememberingShell(Shell):
