@@ -141,6 +141,28 @@ def test_the_key_on_disk_is_kept_when_it_agrees_to_the_tolerance(tmp_path):
     assert path in stale(collection.files(lesson))
 
 
+@pytest.mark.parametrize(
+    ("now_used", "agrees"),
+    [
+        (lambda limit, used: used + 1 if used > limit else limit, True),
+        (lambda limit, used: min(used, limit), False),  # what was exceeded is kept
+        (lambda limit, used: max(used, limit + 1), False),
+    ],
+)
+def test_a_budget_in_the_key_on_disk_may_be_used_more_or_less(tmp_path, now_used, agrees):
+    collection = copy_of(COURSE.lessons / "03_gradient_accumulation.py", tmp_path)
+    (lesson,) = collection.read()
+    files, path = collection.files(lesson), collection.key(lesson)
+
+    def changed(budget: re.Match[str]) -> str:
+        return f'"at_most": {budget[1]}, "used": {now_used(int(budget[1]), int(budget[2]))}'
+
+    path.parent.mkdir()
+    path.write_text(re.sub(r'"at_most": (\d+), "used": (\d+)', changed, files[path]), encoding="utf-8")
+    assert path in stale(files)
+    assert (path not in stale(collection.files(lesson))) == agrees
+
+
 def test_unknown_lessons_and_broken_sources_fail_with_a_remedy(capsys):
     assert main(["build", "gradient_acumulation"]) == 1
     assert "Did you mean `gradient_accumulation`" in capsys.readouterr().err
