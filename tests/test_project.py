@@ -97,6 +97,22 @@ def test_the_tested_versions_satisfy_the_ranges():
     assert pins["torch"] == "2.13.0"
 
 
+def test_the_tested_versions_run_on_the_oldest_python():
+    from importlib.metadata import distributions
+
+    from packaging.specifiers import SpecifierSet
+    from packaging.utils import canonicalize_name
+
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=") + ".0"
+    lines = (REPOSITORY / "constraints.txt").read_text().split()
+    pins = {canonicalize_name(line.split("==")[0]) for line in lines}
+    installed = {canonicalize_name(each.name): each.metadata.get("Requires-Python") or "" for each in distributions()}
+    needs = {name: python for name, python in installed.items() if name in pins}
+    assert len(needs) > 100
+    assert [name for name, python in needs.items() if oldest not in SpecifierSet(python)] == []
+
+
 def test_graphviz_draws_without_a_system_package(tmp_path):
     program = (
         "import graphviz, pygraphviz\n"
