@@ -169,6 +169,10 @@ MESSAGES: dict[str, Text] = {
         "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
         "Ответ изменил свой аргумент `{name}`: числа или флаг. Вызывающий код этого не ждёт.",
     ),
+    "note.worth": Text(
+        "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
+        "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
+    ),
     "note.unusual.grad_mode": Text(
         "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
         "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). Проверка выполнялась с включённым.",

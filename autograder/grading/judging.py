@@ -12,6 +12,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ..exercise import Exercise
 from ..judge import Expected, judge
+from ..language import Note
 from ..verdict import MIME, Verdict
 from .hidden import Answers
 from .isolated.wire import unpack_run
@@ -27,19 +28,29 @@ class Judgement:
 
     verdict: Verdict
     observed: str = ""
-    _data: dict[str | None, dict[str, Any]] = field(default_factory=dict)
+    _data: dict[tuple[str | None, float | None], dict[str, Any]] = field(default_factory=dict)
 
-    def output(self, language: str | None, number: int) -> NotebookNode:
-        """What the cell with that `number` shows."""
-        if language not in self._data:
-            verdict = replace(self.verdict, language=language)
-            self._data[language] = {
-                "text/plain": repr(verdict),
-                "text/html": verdict.html(language),
-                MIME: verdict.to_json(),
-            }
+    def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
+        """Return the output of the check cell with execution count `number`.
+
+        `worth` is the cell's maximum in the gradebook, in points. Another maximum than the verdict's scales the score,
+        and the card says so. None: the cell is not graded.
+        """
+        key = language, worth
+        if key not in self._data:
+            verdict, points = replace(self.verdict, language=language), repr(self.verdict)
+            if worth is not None and worth != verdict.maximum:
+                points = f"{_scaled(verdict, worth):g}"
+                note = Note("note.worth", {"earned": points, "maximum": f"{worth:g}"})
+                verdict = replace(verdict, notes=(*verdict.notes, note))
+            self._data[key] = {"text/plain": points, "text/html": verdict.html(language), MIME: verdict.to_json()}
         observed = {"observed": self.observed} if self.observed else {}
-        return output("execute_result", data={**self._data[language]}, metadata=observed, execution_count=number)
+        return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
+
+
+def _scaled(verdict: Verdict, worth: float) -> float:
+    """Return the verdict's share of its maximum as points of a cell with `worth` points, to two decimals."""
+    return round(worth * verdict.points / verdict.maximum, 2) if verdict.maximum else 0.0
 
 
 class Judge:

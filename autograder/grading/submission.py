@@ -44,6 +44,12 @@ def run(engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict
     return _Run(engine, notebook, judge, files, salts).run()
 
 
+def _worth(cell: NotebookNode) -> float | None:
+    """Return the points of a graded cell, which an instructor may have changed; None if it is not graded."""
+    ours = cell.metadata.nbgrader
+    return float(ours["points"]) if ours.get("grade") else None
+
+
 class _Run:
     def __init__(
         self, engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts
@@ -71,7 +77,7 @@ class _Run:
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
                 if name:
-                    cell.outputs = [self._check(child, name).output(self._language, number)]
+                    cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
                 else:
                     cell.outputs = self._plain(child, cell, number)
                 cell.execution_count = number

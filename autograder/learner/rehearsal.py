@@ -97,6 +97,21 @@ class FreshRun:
                     found[name] = Verdict.from_json(record)
         return found
 
+    def counts(self, name: str) -> bool:
+        """Tell whether an exercise counts toward the grade: an instructor may have made an extra count."""
+        check = _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
+        return bool(check.get("grade", self.exercises[name].core))
+
+    def worth(self, name: str) -> float:
+        """Return the points that an exercise is worth in this notebook, which an instructor may have changed."""
+        check = _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
+        return float(check.get("points", self.exercises[name].points))
+
+    def earned(self, name: str) -> float:
+        """Return the points that an exercise earned, scaled to its worth in this notebook."""
+        verdict = self.verdicts.get(name)
+        return round(self.worth(name) * verdict.points / verdict.maximum, 2) if verdict and verdict.maximum else 0.0
+
     @property
     def errors(self) -> Iterator[str]:
         """What cells raised, except where that is announced by a tag."""
@@ -151,13 +166,13 @@ def _table(file: Path, run: FreshRun) -> Table:
 
     verdicts = run.verdicts
     rows = []
-    for name, exercise in run.exercises.items():
+    for name in run.exercises:
         verdict = verdicts.get(name)
-        extra = "" if exercise.core else f" ({say('progress.extra')})"
+        extra = "" if run.counts(name) else f" ({say('progress.extra')})"
         state = say(f"state.{verdict.state}") if verdict else "—"
-        rows.append((name + extra, state, f"{verdict.points if verdict else 0:g}/{exercise.points:g}"))
+        rows.append((name + extra, state, f"{run.earned(name):g}/{run.worth(name):g}"))
     to_mend = [text.read(language) for text in _to_mend(run, verdicts)]
-    below = [*to_mend, *(text.read(language) for text in _summary(file, run, verdicts))]
+    below = [*to_mend, *(text.read(language) for text in _summary(file, run))]
     head = tuple(say(f"progress.{column}") for column in ("exercise", "state", "points"))
     return Table(say("ready.not" if to_mend else "ready.title"), head, tuple(rows), tuple(below))
 
@@ -171,7 +186,7 @@ def _to_mend(run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
         lost = [n for n in passed if n in verdicts and verdicts[n].state != "passed" and n not in unsaved]
         if lost:
             yield message("ready.order", names=", ".join(lost))
-    core = [name for name, exercise in run.exercises.items() if exercise.core]
+    core = [name for name in run.exercises if run.counts(name)]
     unattempted = [name for name in core if name in verdicts and verdicts[name].state == "not attempted"]
     if unattempted:
         yield message("ready.unattempted", names=", ".join(unattempted))
@@ -189,10 +204,10 @@ def _differs(cell: dict[str, Any]) -> bool:
     return ran is not None and ran.rstrip() != str(cell["source"]).rstrip()
 
 
-def _summary(file: Path, run: FreshRun, verdicts: dict[str, Verdict]) -> Iterator[Text]:
-    core = {name: exercise for name, exercise in run.exercises.items() if exercise.core}
-    earned = sum(verdicts[name].points for name in core if name in verdicts)
-    maximum = sum(exercise.points for exercise in core.values())
+def _summary(file: Path, run: FreshRun) -> Iterator[Text]:
+    core = [name for name in run.exercises if run.counts(name)]
+    earned = sum(run.earned(name) for name in core)
+    maximum = sum(run.worth(name) for name in core)
     yield message("ready.total", earned=f"{earned:g}", maximum=f"{maximum:g}")
     written = [_nbgrader(cell) for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
     if written:
