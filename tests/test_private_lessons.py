@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -29,24 +31,28 @@ from autograder import start
 
 start("private", language="ru")
 # %%
+from pathlib import Path
+
 import torch
+
+shift = float(Path("data/shift.txt").read_text())  # a file of the lesson's own
 # %% answer="slope"
 def slope(x):
     """The derivative of the sum of squares of `x`."""
     ### BEGIN SOLUTION
-    return 2 * x
+    return 2 * x + shift
     ### END SOLUTION
 # %% alternative="slope"
 def slope(x):
-    return x + x
+    return x + x + shift
 # %% alternative="slope"
 def slope(x):
     x = x.clone().requires_grad_()
     (x**2).sum().backward()
-    return x.grad
+    return x.grad + shift
 # %% alternative="slope"
 def slope(x):
-    return torch.func.grad(lambda x: (x**2).sum())(x)
+    return torch.func.grad(lambda x: (x**2).sum() + shift * x.sum())(x)
 # %% check="slope"
 from autograder import check
 
@@ -83,8 +89,8 @@ def forgets_the_factor(x):
 """
 
 ANSWERS = {
-    "right": "def slope(x):\n    return 2 * x",
-    "mistaken": "def slope(x):\n    return x",
+    "right": "def slope(x):\n    return 2 * x + shift",
+    "mistaken": "def slope(x):\n    return x + shift - shift",
     "blank": None,
 }
 
@@ -95,6 +101,8 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     make_course(folder, None)
     (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
     (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
     assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
     (lesson,) = private(folder).read()
     submissions = [
@@ -118,6 +126,51 @@ def test_build_check_finds_what_is_stale(course: Course) -> None:
     assert main(["build", "--check", "--course", str(course.folder)]) == 1
     assert main(["build", "--course", str(course.folder)]) == 0
     assert path.read_text(encoding="utf-8") == MODULE
+
+
+SLIPS = {
+    "another name in the call": ("lessons/20_private.py", 'check("slope")', 'check("slpoe")', "# %% check"),
+    "no call at the end": ("lessons/20_private.py", 'check("slope")', "slope", "# %% check"),
+    "an unknown exercise": ("lessons/20_private.py", 'alternative="slope"', 'alternative="slpoe"', "# %% alternative"),
+    "an import that fails": (
+        "exercises/private.py",
+        "import torch\n",
+        "import torch\nimport no_such_module\n",
+        "import no_such",
+    ),
+    "no Python": ("exercises/private.py", "def forgets_the_factor(x):", "def forgets_the_factor(x)", "def forgets"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("command", ["build", "verify"])
+def test_a_slip_is_refused_with_file_and_line(command: str, slip: str, tmp_path: Path) -> None:
+    name, right, wrong, begins = SLIPS[slip]
+    for path, text in (("lessons/20_private.py", LESSON), ("exercises/private.py", MODULE)):
+        (tmp_path / path).parent.mkdir()
+        written = text.replace(right, wrong, 1) if path == name else text
+        (tmp_path / path).write_text(written, encoding="utf-8")
+        if path == name:
+            line = next(n for n, each in enumerate(written.splitlines(), 1) if each.startswith(begins))
+    (tmp_path / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (tmp_path / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    # As an instructor types it: from the folder above, with a relative path.
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder.cli", command, "--course", tmp_path.name],
+        cwd=tmp_path.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"{tmp_path.name}/{name}:{line}: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["build", "verify"])
+def test_a_lesson_without_a_number_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "private.py").write_text(LESSON, encoding="utf-8")
+    assert main([command, "--course", str(tmp_path)]) == 1
+    assert "private.py:1: " in (said := capsys.readouterr().err)
+    assert "rename it to 50_private.py" in said
 
 
 def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
@@ -146,6 +199,7 @@ def _hand_out(course: Course, language: str, folder: Path) -> None:
     release = course.released(language).parent
     beside = sorted(path.relative_to(release) for path in release.rglob("*") if path.suffix in (".py", ".json"))
     assert beside == [Path("exercises/keys/private.json"), Path("exercises/private.py")]
+    beside.append(Path("data/shift.txt"))
     assert "2 * x" not in "".join((release / path).read_text(encoding="utf-8") for path in beside)
     for path in beside:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

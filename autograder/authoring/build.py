@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,18 +49,18 @@ class Collection:
         try:
             return exercises.load_file(path)
         except Exception as error:
-            line = getattr(error, "lineno", None) or _last_line(error, path)
+            line = _last_line(error, path)
             raise BrokenSource(path, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
 
     def key(self, lesson: Lesson) -> Path:
         return self.modules / "keys" / f"{lesson.name}.json"
 
-    def files(self, lesson: Lesson) -> dict[Path, str]:
+    def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
         """The text of every file that follows from one lesson source, by path. Writes nothing. Raises BrokenSource."""
         from .notebooks import source_notebook, student_notebook, to_text
 
         source = source_notebook(lesson, self.exercises(lesson))
-        made = {} if _is_page(lesson) else {self.key(lesson): build_key(self, lesson)}
+        made: dict[Path, str | bytes] = {} if _is_page(lesson) else {self.key(lesson): build_key(self, lesson)}
         for language in LANGUAGES:
             path = self.notebooks / language / f"{lesson.file_name}.ipynb"
             made[path] = to_text(student_notebook(source, language))
@@ -74,14 +74,23 @@ class Private(Collection):
     that is where a notebook looks for exercises that are not the course's own.
     """
 
-    def files(self, lesson: Lesson) -> dict[Path, str]:
+    def read(self, names: list[str] | None = None) -> list[Lesson]:
+        """Read lessons as `Collection.read` does. Raises BrokenSource for a file without a number: it has no pages."""
+        for path in sorted(self.lessons.glob("[!_]*.py")):
+            if not path.stem[:2].isdigit():
+                wrong = f"a lesson's file begins with its number: rename it to 50_{path.name}"
+                raise BrokenSource(path, 1, wrong)
+        return super().read(names)
+
+    def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
+        """Return the text of every file by path, the lesson's own ones as they are. Raises BrokenSource."""
         from .notebooks import source_notebook, to_text
 
-        if _is_page(lesson):
-            raise BrokenSource(lesson.path, 1, f"a lesson's file begins with its number, as in 50_{lesson.name}.py")
         key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
         module = self.modules / f"{lesson.name}.py"
+        own = sorted(path for path in lesson.files.rglob("*") if path.is_file())
         return {
+            **{folder / path.relative_to(lesson.files): path.read_bytes() for path in own},
             self.key(lesson): key,
             folder / f"{lesson.file_name}.ipynb": to_text(source_notebook(lesson, self.exercises(lesson))),
             folder / "exercises" / module.name: module.read_text(encoding="utf-8"),
@@ -107,9 +116,12 @@ def _is_page(lesson: Lesson) -> bool:
 
 
 def _last_line(error: BaseException, path: Path) -> int:
+    """Return the last line of `path` that ran before `error`, or the line of its own that is no Python."""
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() == path.resolve():
+        return error.lineno or 1
     line, tb = 1, error.__traceback__
     while tb is not None:
-        if tb.tb_frame.f_code.co_filename == str(path):
+        if Path(tb.tb_frame.f_code.co_filename).resolve() == path.resolve():
             line = tb.tb_lineno
         tb = tb.tb_next
     return line
@@ -167,17 +179,21 @@ def _same_value(old: object, new: object, rtol: float) -> bool:
     return compare(old, new, rtol=rtol) is None
 
 
-def write(files: dict[Path, str]) -> Iterator[Path]:
-    """Write the files whose text has changed, and say which."""
+def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
+    """Write the files whose content has changed, and say which."""
     for path in stale(files):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[path], encoding="utf-8")
+        path.write_bytes(_encoded(files[path]))
         yield path
 
 
-def stale(files: dict[Path, str]) -> list[Path]:
+def stale(files: Mapping[Path, str | bytes]) -> list[Path]:
     """The files on disk that are not what the source gives."""
-    return [path for path, text in files.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    return [path for path, new in files.items() if not path.is_file() or path.read_bytes() != _encoded(new)]
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
 
 
 def accept(lesson: Lesson) -> int:

@@ -25,6 +25,9 @@ ROLES = ("answer", "given", "alternative", "check", "written")
 KEYS = {*ROLES, "tags", "of", "reading", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
+# The last line of a check cell. The grader reads an exercise's name from it, in the cell that was released.
+CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
+
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
 _PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d+)\s*""")
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
@@ -83,6 +86,11 @@ class Lesson:
     @property
     def name(self) -> str:
         return bare(self.path.stem)
+
+    @property
+    def files(self) -> Path:
+        """The folder of the lesson's own files, data for example: beside the source, with its name."""
+        return self.path.with_suffix("")
 
     @property
     def reading(self) -> int:

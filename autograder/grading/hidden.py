@@ -18,7 +18,7 @@ import torch
 
 from ..authoring.build import COURSE, private
 from ..authoring.run import run
-from ..authoring.source import Broken, Lesson
+from ..authoring.source import Broken, Lesson, read
 from ..exercise import Exercise
 from ..judge import Expected, expect
 
@@ -38,9 +38,10 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
     """The lesson that an assignment of a course is made from, and its exercises; None for one of another origin."""
     collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
     for collection in collections:
-        for lesson in collection.read():
-            if lesson.file_name == assignment:
-                return lesson, collection.exercises(lesson)
+        path = collection.lessons / f"{assignment}.py"
+        if path.is_file():
+            lesson = read(path)
+            return lesson, collection.exercises(lesson)
     return None
 
 
@@ -95,7 +96,11 @@ def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) ->
     parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
     modules = {*(Path(inspect.getfile(each.probe)) for each in known.values()), *_PACKAGE.glob("*.py")}
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules)]
-    return hashlib.sha256("\0".join([*parts, *known]).encode()).hexdigest()
+    found = hashlib.sha256("\0".join([*parts, *known]).encode())
+    for path in sorted(lesson.files.rglob("*")):  # data of an instructor's own lesson
+        if path.is_file():
+            found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def _write_private(path: Path, text: str) -> None:

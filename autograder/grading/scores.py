@@ -10,10 +10,10 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution, is_task
 
+from ..authoring.source import CHECK
 from ..language import Text
 from ..verdict import MIME
 from .outputs import output
-from .submission import CHECK
 
 _NO_VERDICT = Text(
     "The check gave no verdict, so it earns nothing. Most likely the answer replaced `check` or stopped the kernel.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from ..authoring.source import CHECK
 from ..exercise import Exercise
 from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
@@ -21,8 +21,6 @@ from .judging import Judge, Judgement
 from .outputs import Room, kept_outputs
 from .salts import Salts
 from .shown import stopped
-
-CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 
 
 @dataclass
