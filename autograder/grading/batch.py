@@ -107,7 +107,8 @@ class Batch:
         """Was it graded before, from the same files?"""
         student = folder.parent.name
         try:
-            return student in self._known and recorded(self._place(student)) == handed_in(folder, self._released).digest
+            found = handed_in(folder, self._released, self._course.ignore)
+            return student in self._known and recorded(self._place(student)) == found.digest
         except (Unreadable, OSError):
             return False
 
@@ -120,7 +121,7 @@ class Batch:
         try:
             with beside(place) as folder:
                 source = self._course.source(self._assignment)
-                fill(folder, source, draft.notebooks, submitted=draft.digest, timestamp=draft.timestamp)
+                fill(folder, draft.files, source, self._course.ignore, draft.notebooks, submitted=draft.digest)
                 forget(place)  # if this ends between the gradebook and the folder, the next run does it again
                 score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores)
                 replace(place, folder)

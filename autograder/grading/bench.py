@@ -91,14 +91,17 @@ class Bench:
         engine.fork().kill()  # can it be isolated at all? And what the first fork costs more than others is paid here
         return jobs
 
-    def run(self, job: Job, notebook: NotebookNode) -> Outcome:
-        """Run a sanitized notebook; once more when its process ended by itself, and as often as the template ended
-        under it. Raises Broken and CannotIsolate."""
+    def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
+        """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
+
+        Run it once more when its process ended by itself, and as often as the template ended under it. Raises Broken
+        and CannotIsolate.
+        """
         tries = 2
         while True:
             salts = self.prepare(job)
             try:
-                outcome = run(salts.engine, notebook, job.judge, job.files, salts)
+                outcome = run(salts.engine, notebook, job.judge, job.files, salts, beside)
             except Ended:  # not the submission's own process, but the one that it is compared with: all anew
                 salts.engine.close()
                 outcome = Outcome(ended="died")

@@ -9,7 +9,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ..authoring.source import Broken
 from .bench import Bench, Job
-from .files import encoded_files
+from .files import encoded, encoded_files
 from .gradebook import ReleasedNotebook
 from .handed_in import handed_in
 from .isolated.kernel import CannotIsolate
@@ -33,6 +33,7 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # what else there is to say: nobody has to look
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Draft:
     result: Result
     digest: str = ""  # none when it is to be graded again in any case
     timestamp: str | None = None
+    files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
@@ -53,6 +55,7 @@ class Drafts:
         self, course: CourseSettings, assignment: str, standby: Standby, released: dict[str, ReleasedNotebook]
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
+        self._ignore = course.ignore
         self._bench, self._jobs = Bench(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
@@ -81,12 +84,14 @@ class Drafts:
 
     def _run(self, student: str, folder: Path) -> Draft:
         """Run every notebook of a submission."""
-        found = handed_in(folder, self._released)
-        draft = Draft(Result(student, "graded", reasons=found.doubt), found.digest, found.timestamp)
+        found = handed_in(folder, self._released, self._ignore)
+        result = Result(student, "graded", reasons=found.doubt, notes=found.extras.notes)
+        draft = Draft(result, found.digest, found.timestamp, found.extras.files)
+        beside = encoded(found.extras.own)
         clean = {name: self._clean(name, data) for name, data in found.raw.items()}
         del found  # a notebook may be large, and running takes a while
         for name, notebook in clean.items():
-            self._run_notebook(draft, name, notebook)
+            self._run_notebook(draft, name, notebook, beside)
         if draft.result.reasons:
             draft.result.state = "flagged"
         return draft
@@ -99,9 +104,9 @@ class Drafts:
         except Unreadable as error:
             raise Unreadable(f"{name}.ipynb has {error}") from error
 
-    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized) -> None:
+    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
         released = self._released[name]
-        outcome = self._bench.run(self._jobs[name], clean.notebook)
+        outcome = self._bench.run(self._jobs[name], clean.notebook, beside)
         if outcome.ended == "died":
             draft.digest = ""  # the machine may be to blame: the next run tries again
         limited, _ = self._limit.preprocess(clean.notebook, {})

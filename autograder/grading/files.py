@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..authoring.source import Broken
@@ -22,3 +23,8 @@ def encoded_files(folder: Path) -> dict[str, str]:
                 raise Broken(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
             found[path.relative_to(folder).as_posix()] = base64.b64encode(data).decode()
     return found
+
+
+def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return files in base64 by relative path."""
+    return {path: base64.b64encode(data).decode() for path, data in files.items()}

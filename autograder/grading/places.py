@@ -8,10 +8,11 @@ import glob
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
+from nbgrader.utils import find_all_files
 
 from ..authoring.source import Broken
 
@@ -55,15 +56,30 @@ def beside(place: Path) -> Iterator[Path]:
 
 
 def fill(
-    folder: Path, source: Path, notebooks: Mapping[str, NotebookNode], *, submitted: str, timestamp: str | None
+    folder: Path,
+    files: Mapping[str, bytes],
+    source: Path,
+    ignore: Sequence[str],
+    notebooks: Mapping[str, NotebookNode],
+    *,
+    submitted: str,
 ) -> None:
-    """Put a graded submission into `folder`: the assignment's own files, the notebooks, and what it was made of."""
-    if source.is_dir():
-        shutil.copytree(source, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.ipynb"))
-    if timestamp:
-        (folder / "timestamp.txt").write_text(timestamp + "\n", encoding="utf-8")
+    """Put a graded submission into `folder`, as `nbgrader autograde` does, and what it was made of.
+
+    Of the student's `files` those are left out in whose place lies one of the assignment's own, from `source`.
+    """
+    for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
+        path = folder / found.relative_to(source)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(found, path)
     for name, notebook in notebooks.items():
         write_notebook(folder / f"{name}.ipynb", notebook)
+    for name, data in files.items():
+        path = folder / name
+        with contextlib.suppress(FileExistsError, NotADirectoryError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(data)
     (folder / RECORD).write_text(json.dumps({"submitted": submitted}), encoding="utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)

@@ -73,8 +73,8 @@ def read(path: Path) -> dict[str, Any]:
     return parse(load(path), path.name)
 
 
-def load(path: Path) -> bytes:
-    """A file as a student handed it in. Raises Unreadable when it is no file, or too large."""
+def load(path: Path, largest: int = LARGEST) -> bytes:
+    """Read a file as a student handed it in. Raises Unreadable when it is no file, or has more than `largest` bytes."""
     try:
         # Neither a link out of the submission nor a pipe that never ends.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -86,10 +86,10 @@ def load(path: Path) -> bytes:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable(f"{path.name} is no regular file")
-        if status.st_size > LARGEST:
-            raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {LARGEST >> 20} MB are read")
+        if status.st_size > largest:
+            raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {largest >> 20} MB are read")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(LARGEST + 1)
+            return file.read(largest)
     except OSError as error:
         raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
     finally:
@@ -130,10 +130,10 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
     """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
-    sources = [_source(cell) for cell in cells]
+    sources = [source_of(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
         raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
-    names = [_name(cell) for cell in cells]
+    names = [grade_id_of(cell) for cell in cells]
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
     done.repeated = sorted({name for index, name in enumerate(names) if last.get(name, index) != index})
@@ -171,7 +171,7 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
     return made
 
 
-def _source(cell: Mapping[str, Any]) -> str:
+def source_of(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join([line for line in source if isinstance(line, str)])
@@ -179,7 +179,7 @@ def _source(cell: Mapping[str, Any]) -> str:
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
-def _name(cell: Mapping[str, Any]) -> str:
+def grade_id_of(cell: Mapping[str, Any]) -> str:
     """The grade id that a cell claims."""
     metadata = cell.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None

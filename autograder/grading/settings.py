@@ -42,6 +42,11 @@ class CourseSettings:
     def autograded(self, assignment: str, student: str) -> Path:
         return self._path(self.directory.autograded_directory, student, assignment)
 
+    @property
+    def ignore(self) -> list[str]:
+        """Return the patterns of file names that nbgrader does not copy."""
+        return list(self.directory.ignore)
+
     def submissions(self, assignment: str) -> list[Path]:
         """The folders that were handed in, by student. Links are none."""
         pattern = self._path(self.directory.submitted_directory, "STUDENT", assignment)

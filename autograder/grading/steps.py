@@ -8,11 +8,13 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Integer
 
 from .bench import Bench, Job
-from .files import encoded_files
+from .extras import find_extras
+from .files import encoded, encoded_files
 from .gradebook import Book, ReleasedNotebook
 from .isolated.engine import Engine
 from .isolated.isolation import Limits
@@ -52,7 +54,7 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
         ours = resources["nbgrader"]
         key = (self.limits(), self.isolation == "full")
         try:
-            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb)  # nbgrader works in the course's root
+            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # it works in the course's root
         except NoTemplate:
             del _benches[key]  # a server lives on: its next click begins anew
             raise
@@ -61,6 +63,15 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
         if outcome.ended:
             self.log.warning("%s, %s: stopped: %s", ours["student"], ours["notebook"], outcome.ended)
         return nb, resources
+
+    def _beside(self, ours: Any) -> dict[str, str]:
+        """Return the student's own files, and log which of them are ignored."""
+        course = CourseDirectory(config=self.config)
+        folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
+        extras = find_extras(Path(folder), course.ignore)
+        for note in extras.notes:
+            self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
+        return encoded(extras.own)
 
 
 _benches: dict[tuple[Limits, bool], Bench] = {}

@@ -33,13 +33,20 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run(engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts) -> Outcome:
+def run(
+    engine: Engine,
+    notebook: NotebookNode,
+    judge: Judge | None,
+    files: dict[str, str],
+    salts: Salts,
+    beside: dict[str, str] | None = None,
+) -> Outcome:
     """Run `notebook`, which has been sanitized, and put the outputs and verdicts into it.
 
-    `files` are the assignment's own, in base64 by relative path. Raises CannotIsolate; nothing else that a submission
-    does raises.
+    `files` are the assignment's own, `beside` the student's; both in base64 by relative path. Raises CannotIsolate;
+    nothing else that a submission does raises.
     """
-    return _Run(engine, notebook, judge, files, salts).run()
+    return _Run(engine, notebook, judge, files, salts, beside or {}).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
@@ -50,9 +57,17 @@ def _worth(cell: NotebookNode) -> float | None:
 
 class _Run:
     def __init__(
-        self, engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts
+        self,
+        engine: Engine,
+        notebook: NotebookNode,
+        judge: Judge | None,
+        files: dict[str, str],
+        salts: Salts,
+        beside: dict[str, str],
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
+        # The assignment's own files go before those of the student.
+        self._beside = {path: data for path, data in beside.items() if path not in files}
         self._lesson, self._salts = judge.answers.lesson.name if judge else "", salts
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
@@ -70,7 +85,11 @@ class _Run:
             child = None
         try:
             if child:
-                self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
+                if self._beside:  # a message of its own, after the exercises were loaded
+                    self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
+                    self._guarded(lambda: child.ask_and_go_on("take", files=self._beside))
+                else:
+                    self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"

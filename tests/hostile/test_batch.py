@@ -120,4 +120,7 @@ def test_batch(course: Course) -> None:
     after = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
     assert set(after) - set(before) <= {Path("autograded"), Path(".autograder")}
     assert not list(course.folder.rglob("hostile.txt"))
-    assert not list((course.folder / "autograded").rglob("torch.py"))
+    kept = course.folder / "autograded" / "h0" / course.name
+    assert (kept / "torch.py").read_text(encoding="utf-8") == "raise SystemExit(0)"  # copied, and imported by nobody
+    assert not (kept / "secret").exists()
+    assert results["h0"]["notes"] == ["ignored: secret (it is a link)"]

@@ -6,6 +6,8 @@ It decides nothing. What it is asked and answers is plain data (`channel`).
 from __future__ import annotations
 
 import base64
+import contextlib
+import importlib
 import os
 import sys
 import tempfile
@@ -32,6 +34,14 @@ def _fault() -> str:
         return traceback.format_exc(limit=-4)[-2000:]
     except BaseException:
         return "an exception that cannot be shown"
+
+
+def _put(files: dict[str, str]) -> None:
+    """Write files that are given in base64 by relative path."""
+    for name, data in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(data))
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
@@ -74,10 +84,7 @@ class Worker:
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
         """Put an assignment's files beside the notebook, and load the exercises before any student's line runs."""
-        for name, data in files.items():
-            path = Path(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(base64.b64decode(data))
+        _put(files)
         self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
         self._guard.focus(lesson)
         return self._known
@@ -85,6 +92,15 @@ class Worker:
     def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
         """Get ready for an assignment."""
         self.begin(lesson, files)
+        return {}
+
+    def do_take(self, files: dict[str, str]) -> dict[str, Any]:
+        """Put a student's own files beside the notebook: after the exercises are loaded, so that none is replaced."""
+        for name, data in files.items():
+            with contextlib.suppress(OSError):  # its place is taken, or the disk is full
+                _put({name: data})
+        sys.path.append("")  # modules are found there as beside a notebook in Jupyter, after all that is installed
+        importlib.invalidate_caches()
         return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:
