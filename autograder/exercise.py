@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,6 +82,10 @@ class Mistake:
     says: Text
 
 
+def _no_probe(answer: Any, case: Case) -> dict[str, object]:
+    raise LookupError("this process has no probes of its own")
+
+
 def _plural(number: float, one: str, few: str, many: str) -> str:
     """The Russian form of a noun after `number`."""
     if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
@@ -111,7 +115,7 @@ class Exercise:
     withdrawn: bool = False
     shows_graph: bool = False
     mistakes: dict[str, Mistake] = field(default_factory=dict)
-    _generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
+    generate: Callable[[torch.Generator], Iterator[Case]] = lambda rng: iter([Case()])
 
     @property
     def points(self) -> float:
@@ -131,12 +135,16 @@ class Exercise:
 
     def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
         """Decorator: `generate(rng)` yields the cases, drawn in float64 with `rand` and `randint`."""
-        self._generate = generate
+        self.generate = generate
 
     def draw(self, seed: str) -> list[Case]:
         """The cases of `seed`, the same on every machine, made of fresh objects at each call."""
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
-        return list(self._generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
+        return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
+
+    def texts(self) -> Exercise:
+        """Return what a notebook may say of the exercise: its texts and points, without probe, cases and mistakes."""
+        return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), mistakes={})
 
     def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
         """Decorator: this program is a mistake. For a table of predictions it returns the entries it gets wrong."""

@@ -241,6 +241,10 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "check.graded": Text(
+        "While a submission is graded, only the check cells of the released notebook are judged.",
+        "При проверке сданной работы оцениваются только ячейки проверки из выданной тетради.",
+    ),
     "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
     "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
     "unknown.nearest": Text(" Did you mean {names}?", " Может быть, {names}?"),

@@ -96,6 +96,8 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
         return Reply((unknown.says,), value="0")
+    if being_graded() == "autograde" and not exercises.key_path(exercise.lesson).is_file():
+        return Reply((message("check.graded"),))  # in the isolated process, which has no results to compare with
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
     verdict = _with_first_table(exercise, verdict)
     SESSION.last[name] = verdict
@@ -173,6 +175,8 @@ def reproduce(name: str) -> Case | Reply:
     Raises LookupError for an unknown exercise.
     """
     exercise = exercises.find(name, SESSION.lesson)
+    if being_graded() == "autograde":
+        return Reply((message("check.graded"),))
     last = SESSION.last.get(name)
     index = last.finding.case if last and last.finding and last.finding.seed == PUBLIC_SEED else 0
     case = exercise.draw(PUBLIC_SEED)[index]

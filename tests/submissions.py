@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import io
 import re
 import warnings
@@ -17,6 +18,7 @@ from nbformat.notebooknode import NotebookNode
 from autograder import exercises
 from autograder.authoring.source import Lesson, solutions
 from autograder.exercise import Exercise
+from autograder.grading.isolated.redaction import ModuleSource
 from autograder.judge import Expected, judge, screen
 from autograder.probe import observe
 
@@ -86,10 +88,17 @@ def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Sub
 
 
 def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
-    program = f'load("{exercise.lesson}")["{exercise.name}"].mistakes["{mistake}"].program'
+    """The program as its author would write it down: in a graded process the package holds none."""
+    program = exercise.mistakes[mistake].program.__name__
+    source = _module(exercise.lesson).extract([program])
     if exercise.asks_for == "dict":
-        return f"{solution}\nfrom autograder.exercises import load\n{exercise.asks}.update({program}())"
-    return f"from autograder.exercises import load\n{exercise.asks} = {program}"
+        return f"{solution}\n{source}{exercise.asks}.update({program}())"
+    return f"{source}{exercise.asks} = {program}"
+
+
+@functools.cache
+def _module(lesson: str) -> ModuleSource:
+    return ModuleSource((exercises.PACKAGED / f"{lesson}.py").read_text(encoding="utf-8"))
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:

@@ -7,8 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from autograder.exercises import PACKAGED
 from autograder.grading.isolated.engine import Engine
+from autograder.grading.isolated.redaction import ModuleSource
+from autograder.grading.isolated.wire import Rehearsal
 
+LESSON = "gradient_accumulation"
+MODULE = ModuleSource((PACKAGED / f"{LESSON}.py").read_text(encoding="utf-8")).redacted()
 LOOK = """
 import sys, threading, torch
 switches = torch.get_default_dtype(), torch.is_grad_enabled()
@@ -54,28 +59,28 @@ def modules(engine: Engine) -> set[str]:
 def test_only_what_is_imported_stays(engine: Engine) -> None:
     before, known = seen(engine), modules(engine)
     assert "wave" not in known
-    engine.rehearse("gradient_accumulation", [CELLS, STARTS], ["wave", "no_such_module"])
+    engine.rehearse(Rehearsal(LESSON, MODULE, [CELLS, STARTS], ["wave", "no_such_module"]))
     assert seen(engine) == before
     assert "wave" in modules(engine)
 
 
 def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
     before = seen(engine).partition("random:")[0]
-    engine.rehearse("gradient_accumulation", [["import wave", THREAD]], [])
+    engine.rehearse(Rehearsal(LESSON, MODULE, [["import wave", THREAD]]))
     assert engine.alive
     assert seen(engine).partition("random:")[0] == before
     assert "wave" not in modules(engine)
 
 
-def test_more_text_than_a_message_holds_is_not_rehearsed(engine: Engine) -> None:
+def test_more_text_than_a_message_holds_is_rehearsed(engine: Engine) -> None:
     before = seen(engine)
-    engine.rehearse("gradient_accumulation", [[f"import wave\nleft = {'x' * 1_000_000!r}"]], [])
+    engine.rehearse(Rehearsal(LESSON, MODULE, [[f"import wave\nleft = {'x' * 1_000_000!r}"]]))
     assert seen(engine) == before
-    assert "wave" not in modules(engine)
+    assert "wave" in modules(engine)
 
 
 def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
-    engine.rehearse("gradient_accumulation", [STARTS, CELLS], [])
+    engine.rehearse(Rehearsal(LESSON, MODULE, [STARTS, CELLS]))
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         assert child.ask("guard", salt="ab")["fingerprint"] == engine.fingerprint("ab", "gradient_accumulation", {})
@@ -118,20 +123,20 @@ def shown(engine: Engine, *cells: str) -> str:
 )
 def test_a_rehearsed_cell_means_what_the_shell_makes_of_it(engine: Engine, change: str, expected: str) -> None:
     cold = shown(engine, change, DOUBLED)
-    engine.rehearse("", [["pass", DOUBLED]], [])
+    engine.rehearse(Rehearsal("", "", [["pass", DOUBLED]]))
     assert shown(engine, change, DOUBLED) == cold == expected
 
 
 def test_a_rehearsed_future_import_changes_the_cells_after_it(engine: Engine) -> None:
     future, after = "from __future__ import annotations\nx = 1", "def f(a: nowhere): ...\nf.__annotations__"
-    engine.rehearse("", [[future, after]], [])
+    engine.rehearse(Rehearsal("", "", [[future, after]]))
     assert shown(engine, future, after) == "{'a': 'nowhere'}"
     assert shown(engine, "x = 1\nx", after) == "name 'nowhere' is not defined"
 
 
 def test_a_rehearsed_cell_is_read_once(engine: Engine) -> None:
     counted = "compiler = get_ipython().compile\nread = len(compiler._trees), len(compiler._codes)\nread"
-    engine.rehearse("", [[DOUBLED, counted]], [])
+    engine.rehearse(Rehearsal("", "", [[DOUBLED, counted]]))
     rehearsed, other = shown(engine, DOUBLED, counted), shown(engine, "pass", counted)
     assert shown(engine, "pass", "pass", counted) > other > rehearsed, "other cells were read, or at another place"
 

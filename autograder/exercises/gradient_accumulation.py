@@ -1409,12 +1409,14 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
-    """The gradient that accumulating mean losses over K micro-batches, each divided by K, leaves in the model."""
-    model.zero_grad()
-    for x, y in batches:
-        (mse_loss(model(x), y) / len(batches)).backward()
-    gradients = [p.grad.flatten() for p in model.parameters() if p.grad is not None]
-    return torch.cat(gradients).detach()
+    """Return the gradient that accumulating mean losses over K micro-batches, each divided by K, would leave.
+
+    The model's `.grad` stays as it is, so that the function answers no exercise.
+    """
+    parameters = list(model.parameters())
+    losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])
+    found = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
+    return torch.cat([gradient.flatten() for gradient in found if gradient is not None])
 
 
 def _halves(n: int, m: int) -> Batches:

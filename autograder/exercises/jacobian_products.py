@@ -1655,12 +1655,6 @@ def expose_swap(answer: Any, case: Case) -> dict[str, object]:
         }
 
 
-def _swapped(f: Function, x: Tensor, v: Tensor) -> Tensor:
-    """The lesson's function of this name."""
-    product: Tensor = torch.func.jvp(f, (x,), (v,))[1]
-    return product
-
-
 def _unfit(f: Function, x: Tensor, v: Tensor) -> str:
     """What keeps an example from being one."""
     x, v = x.detach(), v.detach()
@@ -1670,7 +1664,7 @@ def _unfit(f: Function, x: Tensor, v: Tensor) -> str:
     if not torch.equal(value, f(x)):
         return "by chance"
     try:
-        _swapped(f, x, v)
+        torch.func.jvp(f, (x,), (v,))  # what the lesson's `swapped` computes
     except Exception:
         return "raises"
     return ""
@@ -1680,7 +1674,8 @@ def _matrix_and_products(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Ten
     """J, `v`, and what `swapped` gives, all in float64."""
     x, v = x.detach(), v.detach()
     matrix: Any = functional.jacobian(f, x)
-    return matrix.double(), v.double(), _swapped(f, x, v).double()
+    _, product = torch.func.jvp(f, (x,), (v,))
+    return matrix.double(), v.double(), product.double()
 
 
 def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:

@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from ..authoring.run import run
 from ..authoring.source import Broken, Lesson, read
 from ..exercise import Exercise
 from ..judge import Expected, expect
+from .isolated.redaction import ModuleSource
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -32,6 +34,13 @@ class Answers:
     lesson: Lesson
     exercises: dict[str, Exercise]
     expected: dict[str, Expected]
+
+    @cached_property
+    def programs(self) -> dict[str, str]:
+        """By exercise, the source of the programs that a learner's test is tried on, and all that makes its cases."""
+        files = {inspect.getfile(each.probe) for each in self.exercises.values()}
+        modules = [ModuleSource(Path(file).read_text(encoding="utf-8")) for file in files]
+        return {name: module.extract(names) for module in modules for name, names in module.tried.items()}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:

@@ -12,6 +12,8 @@ from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
 from ..language import LANGUAGES
 from .isolated.engine import Engine
+from .isolated.redaction import ModuleSource
+from .isolated.wire import Rehearsal
 from .judging import Judge
 from .salts import Salts
 from .sanitize import Released, sanitize
@@ -22,13 +24,20 @@ _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
     """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
-    source = source_notebook(lesson, known)
-    if (exercises.PACKAGED / f"{lesson.name}.py").is_file():
-        engine.rehearse(lesson.name, _plain_cells(source), [])
+    source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
+    if path.is_file():
+        module = ModuleSource(path.read_text(encoding="utf-8"))
+        mistakes = {
+            name: module.extract([mistake.program.__name__ for mistake in each.mistakes.values()])
+            for name, each in known.items()
+            if each.asks_for != "dict"  # a table of predictions is no program
+        }
+        engine.rehearse(Rehearsal(lesson.name, module.redacted(), _plain_cells(source), mistakes=mistakes))
     else:  # its exercises may change under a running engine: the template learns only what else they import
         # Something stands for `start`, which would load them: a cell's number is a part of what is remembered of it.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
-        engine.rehearse("", plain, _imported(engine, lesson, _solved(source), files))
+        imports = _imported(engine, lesson, _solved(source), files)
+        engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
 
 
 def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:

@@ -77,6 +77,8 @@ class _Run:
     def run(self) -> Outcome:
         start = time.monotonic()
         deadline = start + self._engine.limits.total_seconds
+        # What a learner's test is tried on may answer other exercises: it comes when these have been judged.
+        programs, last = self._judge.answers.programs if self._judge else {}, []
         cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
             child = Dialogue(self._engine.fork(), [None if name else cell.source for cell, name in cells])
@@ -93,11 +95,17 @@ class _Run:
             for number, (cell, name) in enumerate(cells, 1):
                 if time.monotonic() > deadline and not self._outcome.ended:
                     self._outcome.ended = "time"
-                if name:
+                cell.execution_count = number
+                if name and child:
+                    child.skip()
+                if name in programs:
+                    last.append((cell, name, number))
+                elif name:
                     cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
                 else:
                     cell.outputs = self._plain(child, cell, number)
-                cell.execution_count = number
+            for cell, name, number in last:
+                cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             if child:
                 self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
         finally:
@@ -142,14 +150,13 @@ class _Run:
         return kept_outputs(answer.get("outputs"), number, self._room)
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:
-        """The judgement on an exercise, whose check is the next cell."""
+        """Return the judgement on an exercise, with what the cells that have been run define."""
         assert self._judge is not None
-        if child:
-            child.skip()
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
         ask = child if withdrawn is None else None
-        answer = self._guarded(lambda: ask.ask("observe", exercise=name, seed=expected.seed)) if ask else None
+        asked = {"exercise": name, "seed": expected.seed, "programs": self._judge.answers.programs.get(name, "")}
+        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
         if withdrawn is not None:
             judgement = Judgement(withdrawn)
         elif answer is None:

@@ -76,7 +76,7 @@ for end in ends():
         answers={
             "is_right": f"""{_FORGED}
 from autograder.grading.isolated.guard import Guard
-guard = Guard()
+guard = Guard(dict())
 def is_right(accumulate):
     (end,) = ends()
     os.write(end, frame(observed))
@@ -95,7 +95,7 @@ def is_right(accumulate):
         _FORGED
         + """
 from autograder.grading.isolated.guard import Guard
-guard = Guard()
+guard = Guard(dict())
 (end,) = ends()
 if not os.fork():
     while True:

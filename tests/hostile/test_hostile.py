@@ -37,6 +37,7 @@ from autograder.grading.judging import Judge
 from autograder.grading.salts import Salts
 from autograder.grading.sanitize import Released, sanitize
 from autograder.grading.scores import is_check, score_of
+from autograder.grading.solved import rehearse
 from autograder.grading.submission import Outcome, run
 from autograder.verdict import MIME
 
@@ -118,6 +119,7 @@ def host(
             )
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(LIMITS) as engine:
+        rehearse(engine, lesson_source, exercises, {})
         yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine))
 
 

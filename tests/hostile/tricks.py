@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from attacks import HALF, Attack
 
-_LESSON = "from autograder.exercises import gradient_accumulation as lesson\n"
-_LIVE = "lesson._memory_of_a_window = lambda train: AtMost(1, 0)"
+_MEASURE = "import autograder.measure as measure\n"
+_LIVE = "measure.LiveBytes.made = lambda self, storage: None"
 
 COMPARISONS = [
     Attack(
@@ -128,30 +128,23 @@ sys.path.insert(0, ".")
 REPLACED = [
     Attack(
         "the probe's measurement replaced",
-        _LESSON + "from autograder.observation import AtMost\n" + _LIVE,
-        flagged="_memory_of_a_window",
-    ),
-    Attack("the sizes that a budget is measured with made small", _LESSON + "lesson._SAMPLES = 1", flagged="_SAMPLES"),
-    Attack(
-        "a builtin shadowed in the exercises' module",
-        _LESSON + "lesson.round = lambda number: 0\nlesson.AtMost = lambda limit, used: AtMost(limit, 0)\n"
-        "from autograder.observation import AtMost\nlesson.str = lesson.len = len",
-        flagged="AtMost",
+        _MEASURE + _LIVE,
+        flagged="LiveBytes.made",
     ),
     Attack(
-        "only a builtin shadowed, in the module that measures",
+        "a builtin shadowed in the module that measures",
         "import autograder.measure as measure\nmeasure.max = lambda *numbers: 0",
         flagged="autograder.measure.max",
     ),
     Attack(
-        "a module inside the exercises' module replaced by a stand-in",
-        _LESSON
+        "a module inside the module that measures replaced by a stand-in",
+        _MEASURE
         + """
 class Stand:
     def __getattr__(self, name): return getattr(torch, name)
-lesson.torch = Stand()
+measure.torch = Stand()
 """,
-        flagged="gradient_accumulation.torch",
+        flagged="autograder.measure.torch",
     ),
     Attack(
         "the probe of an exercise replaced",
@@ -161,7 +154,6 @@ known = load("gradient_accumulation")
 probe = known["train_epoch"].probe
 known["train_epoch"].probe = lambda answer, case: {**probe(answer, case), "live_bytes": type(probe(answer, case)["live_bytes"])(1, 0)}
 """,
-        flagged="train_epoch",
     ),
     Attack(
         "another exercise in the place of the one that is checked",
@@ -175,14 +167,17 @@ known["accumulate_uneven"] = dataclasses.replace(known["accumulate_uneven"], pro
     ),
     Attack(
         "the wrong functions of a test to write made to raise",
-        _LESSON
-        + """
-def refuse(parameter, micro_batches): raise AssertionError
-lesson.WRONG.update(dict.fromkeys(lesson.WRONG, refuse))
-""",
-        answers={"is_right": "def is_right(accumulate):\n    accumulate(None, [])\n    return True\n"},
+        answers={
+            "is_right": """
+def is_right(accumulate):
+    def refuse(parameter, micro_batches): raise AssertionError
+    tables = accumulate.__globals__
+    tables["WRONG"].update(dict.fromkeys(tables["WRONG"], refuse))
+    accumulate(None, [])
+    return True
+"""
+        },
         without={},
-        flagged="WRONG",
     ),
     Attack(
         "torch's engine entry counted twice",
@@ -202,15 +197,14 @@ measure.LiveBytes.made.__code__ = made.__code__
         flagged="__code__",
     ),
     Attack(
-        "a default argument and a closure of our functions changed",
+        "the closure of one of our functions changed",
         """
-import autograder.probe as probe
-from autograder.exercises import load
-cell = load("gradient_accumulation")["accumulate_uneven"].probe.__closure__[0]
-cell.cell_contents = "accumulate_uneven" if cell.cell_contents != "accumulate_uneven" else "accumulate_equal"
-accumulate_equal = lambda model, batches: None
+import autograder.measure as measure
+(cell,) = measure.live_bytes.__closure__
+real = cell.cell_contents
+cell.cell_contents = lambda *args: real(*args)
 """,
-        flagged="accumulate_uneven",
+        flagged="autograder.measure.live_bytes",
     ),
     Attack(
         "an inherited method shadowed on a class of torch",
@@ -270,10 +264,9 @@ mode.__enter__()
 import threading, time
 def later():
     time.sleep(0.05)
-    from autograder.exercises import gradient_accumulation as lesson
-    from autograder.observation import AtMost
+    import autograder.measure as measure
     while True:
-        lesson._memory_of_a_window = lambda train: AtMost(1, 0)
+        measure.LiveBytes.made = lambda self, storage: None
         time.sleep(0.001)
 threading.Thread(target=later, daemon=True).start()
 """,
@@ -283,14 +276,13 @@ threading.Thread(target=later, daemon=True).start()
         "a thread that Python's threading does not know, patching and putting back",
         """
 import _thread, time
-from autograder.exercises import gradient_accumulation as lesson
-from autograder.observation import AtMost
-true = lesson._memory_of_a_window
+import autograder.measure as measure
+true = measure.LiveBytes.made
 def later():
     while True:
-        lesson._memory_of_a_window = lambda train: AtMost(1, 0)
+        measure.LiveBytes.made = lambda self, storage: None
         time.sleep(0.02)
-        lesson._memory_of_a_window = true
+        measure.LiveBytes.made = true
         time.sleep(0.02)
 _thread.start_new_thread(later, ())
 """,
@@ -298,30 +290,27 @@ _thread.start_new_thread(later, ())
     ),
     Attack(
         "a patch that takes itself away when it has lied",
-        _LESSON
+        _MEASURE
         + """
-from autograder.observation import AtMost
-true = lesson._memory_of_a_window
+true = measure.LiveBytes.made
 count = [0]
-def lie(train):
+def lie(self, storage):
     count[0] += 1
     if count[0] == 3:
-        lesson._memory_of_a_window = true
-    return AtMost(1, 0)
-lesson._memory_of_a_window = lie
+        measure.LiveBytes.made = true
+measure.LiveBytes.made = lie
 """,
-        flagged="_memory_of_a_window",
+        flagged="LiveBytes.made",
     ),
 ]
 
 GUARD = [
     Attack(
         "the guard's own methods replaced",
-        _LESSON
+        _MEASURE
         + """
-from autograder.observation import AtMost
 from autograder.grading.isolated.guard import Guard
-clean = Guard()
+clean = Guard(dict())
 proof = Guard.proof
 Guard.changed = lambda self: []
 Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
@@ -331,10 +320,9 @@ Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
     ),
     Attack(
         "`id` and the hash replaced, so that the guard sees what was",
-        _LESSON
+        _MEASURE
         + """
 import builtins
-from autograder.observation import AtMost
 from autograder.grading.isolated.guard import Guard
 true, real = {}, builtins.id
 def fake(thing):
@@ -342,7 +330,7 @@ def fake(thing):
 def replace(owner, name, new):
     true[real(new)] = real(getattr(owner, name))
     setattr(owner, name, new)
-replace(lesson, "_memory_of_a_window", lambda train: AtMost(1, 0))
+replace(measure.LiveBytes, "made", lambda self, storage: None)
 replace(Guard, "changed", lambda self: [])
 replace(builtins, "id", fake)
 """,
@@ -350,10 +338,9 @@ replace(builtins, "id", fake)
     ),
     Attack(
         "the worker that answers the grader replaced",
-        _LESSON
+        _MEASURE
         + """
 from autograder.grading.isolated import child
-from autograder.observation import AtMost
 child.Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
 child.Worker.do_observe = lambda self, **asked: {"absent": ["passed", "absent.stub", {}]}
 child.serve = child.pack_run = None

@@ -12,7 +12,10 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -44,10 +47,10 @@ def _put(files: dict[str, str]) -> None:
         path.write_bytes(base64.b64decode(data))
 
 
-def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
+def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
     """Answer the grader until it hangs up. Never returns."""
     torch.set_num_threads(1)
-    worker, me = Worker(shell, guard, limits), os.getpid()
+    worker, me = Worker(shell, guard, limits, modules), os.getpid()
     try:
         channel.agree(channel.receive()["key"])
         guard.watch()
@@ -72,20 +75,38 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits) -> None:
         os._exit(0)
 
 
+def _with_programs(exercise: Exercise, source: str) -> Exercise:
+    """Return `exercise` with cases that find the definitions of `source`, and nothing of the exercise's module."""
+    cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
+    exec(compile(source, "<programs>", "exec"), namespace)
+    return replace(exercise, generate=FunctionType(cases.__code__, namespace, cases.__name__))
+
+
 class Worker:
     """What the grader can ask for, one method each."""
 
-    def __init__(self, shell: Shell, guard: Guard, limits: Limits) -> None:
-        self._shell, self._guard, self._limits = shell, guard, limits
+    def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
+        self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # before the last observation
         self._descriptors = _Descriptors()
         pin(self)
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
-        """Put an assignment's files beside the notebook, and load the exercises before any student's line runs."""
+        """Put an assignment's files beside the notebook, and get the exercises before any student's line runs.
+
+        What a notebook itself can load of them afterwards are their texts.
+        """
+        files = dict(files)
+        own = files.pop(f"exercises/{lesson}.py", None)  # of a private lesson
         _put(files)
-        self._known = dict(exercises.load(lesson)) if lesson else {}  # `load` gives everybody the same dict
+        if own is not None:
+            name, source = f"private_exercises.{lesson}", base64.b64decode(own).decode()
+            self._known = exercises.defined_in(exercises.module_of_source(name, source, f"<{name}>"))
+        elif lesson in self._modules:
+            self._known = exercises.defined_in(self._modules[lesson])
+        if lesson:
+            exercises.provide(lesson, {name: each.texts() for name, each in self._known.items()})
         self._guard.focus(lesson)
         return self._known
 
@@ -122,10 +143,15 @@ class Worker:
             outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
         return {"outputs": outputs.cells}
 
-    def do_observe(self, exercise: str, seed: str) -> dict[str, Any]:
-        """Run an exercise's probe on the cases of a seed, with what the submission defined by now."""
+    def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
+        """Run an exercise's probe on the cases of a seed, with what the submission defined by now.
+
+        `programs` is the source of what a learner's test is tried on.
+        """
         self._changed = self._guard.changed()
         asked = self._known[exercise]
+        if programs:
+            asked = _with_programs(asked, programs)
         namespace = self._shell.user_ns
         absent = screen(asked, namespace)
         if absent is not None:

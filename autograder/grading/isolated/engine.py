@@ -6,12 +6,12 @@ Everything that comes from a child is what a student's code may have written: it
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
 import signal
 import socket
+import tempfile
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +23,7 @@ from .isolation import Limits
 from .kernel import CannotIsolate
 from .starting import LARGEST_REPLY, Starting
 from .usage import memory, tree
+from .wire import Rehearsal
 
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
 _START = 60.0  # seconds that a fork and its namespaces may take on a busy machine, and to take what is sent
@@ -96,26 +97,28 @@ class Engine:
         child.agree(secrets.token_hex(16))
         return child
 
-    def rehearse(self, lesson: str, notebooks: list[list[str]], modules: list[str]) -> None:
-        """Let the template run what is no secret of an assignment, so that no child does it for the first time.
+    def rehearse(self, asked: Rehearsal) -> None:
+        """Let the template load a lesson's exercises and run what is no secret, so that no child does it first.
 
         Raises CannotIsolate, and RuntimeError when the template ends.
         """
-        asked = json.dumps({"do": "rehearse", "lesson": lesson, "notebooks": notebooks, "modules": modules})
         with self._sibling_lock, self._lock:
             if self._sibling is not None:
                 self._sibling.kill()
             self._sibling = None
-            try:
-                self._template.control.send(asked.encode())
-            except OSError as error:
-                if error.errno != errno.EMSGSIZE:
-                    raise
-                return  # more text than a message holds: children run it for the first time
-            if not json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"):
-                self._template.end()  # it cannot be forked any more: another one, which has not rehearsed
+            if not self._rehearses(asked):
+                self._template.end()  # it cannot be forked any more: another one, which only loads the exercises
                 self._template = Starting(self.isolated)
                 self._template.wait()
+                self._rehearses(Rehearsal(asked.lesson, asked.module))
+
+    def _rehearses(self, asked: Rehearsal) -> bool:
+        """Tell whether the template can still be forked after it has rehearsed."""
+        with tempfile.TemporaryFile() as file:  # a message of the socket's is smaller than a lesson
+            file.write(json.dumps(asdict(asked)).encode())
+            file.seek(0)
+            socket.send_fds(self._template.control, [b'{"do": "rehearse"}'], [file.fileno()])
+            return bool(json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"))
 
     def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
         """What an untouched child that has begun a lesson answers to `do_guard`."""

@@ -19,6 +19,7 @@ from types import (
     FunctionType,
     GetSetDescriptorType,
     MethodDescriptorType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any
@@ -79,7 +80,8 @@ def _digest(parts: Iterable[bytes]) -> bytes:
 class Guard:
     """The objects that are watched. Made in the template, before any student's line; it keeps the originals alive."""
 
-    def __init__(self) -> None:
+    def __init__(self, exercises: Mapping[str, ModuleType]) -> None:
+        """Watch what `sys.modules` holds, and modules of exercises by lesson, which are not in it."""
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
@@ -92,6 +94,9 @@ class Guard:
                 modules[name] = module
                 hiding = frozenset(vars(builtins)) - vars(module).keys()
                 self._watch(name, vars(module), seen, hiding, whole=name.startswith("autograder"))
+        for name, module in exercises.items():
+            hiding = frozenset(vars(builtins)) - vars(module).keys()
+            self._watch(f"autograder.exercises.{name}", vars(module), seen, hiding, whole=True)
         self._watch("torch.Tensor", vars(torch._C.TensorBase), seen)
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None

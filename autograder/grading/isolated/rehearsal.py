@@ -11,12 +11,15 @@ import gc
 import importlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
 
 import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
+from ...exercise import Exercise
 from ...notebook import SESSION, Session
 from ...probe import observe
 from ...undisturbed import undisturbed
@@ -24,7 +27,7 @@ from .child import Worker
 from .guard import Guard
 from .isolation import Limits
 from .shell import Shell
-from .wire import pack_run
+from .wire import Rehearsal, pack_run
 
 _SEED = "rehearsal"
 
@@ -48,29 +51,36 @@ def warm_shell(kind: type[Shell]) -> Shell:
     return shell
 
 
-def rehearse(shell: Shell, lesson: str, notebooks: list[list[str]], modules: list[str]) -> bool:
-    """Import `modules`, run the cells of a lesson's notebooks as they were released, and its probes on every mistake
-    that the package holds.
+def rehearse(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
+    """Import modules, run a lesson's cells as they were released, and its probes on every mistake.
 
-    Returns whether the process can still be forked: with a second thread it cannot. Without a GPU torch runs backward
-    on the thread that calls it.
+    The mistakes are forgotten: no child finds them. Returns whether the process can still be forked: with a second
+    thread it cannot. Without a GPU torch runs backward on the thread that calls it.
     """
-    for name in modules:
+    for name in asked.imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     with _elsewhere(), undisturbed([]):
-        worker = Worker(shell, Guard(), Limits())
-        known = worker.begin(lesson, {})
-        for cells in notebooks:
+        worker = Worker(shell, Guard(modules), Limits(), modules)
+        known = worker.begin(asked.lesson, {})
+        for cells in asked.notebooks:
             with _forgotten(shell):
                 for source in cells:
                     worker.do_cell(source)
-        for exercise in known.values():
-            for mistake in exercise.mistakes.values():
-                for run in observe(exercise, mistake.program, _SEED):
-                    pack_run(run)
+        for name, source in asked.mistakes.items():
+            _try_mistakes(known[name], source)
+    gc.collect()
     shell.outputs.clear(0)
     return len(os.listdir("/proc/self/task")) == 1
+
+
+def _try_mistakes(exercise: Exercise, source: str) -> None:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, "<rehearsal>", "exec"), namespace)
+    for mistake in exercise.mistakes.values():
+        for run in observe(exercise, namespace[mistake.program.__name__], _SEED):
+            pack_run(run)
+    namespace.clear()
 
 
 @contextlib.contextmanager

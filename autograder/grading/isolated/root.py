@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .kernel import check, libc
 
+_EXERCISES = Path(__file__).parents[2] / "exercises"
 HOME, TMP = "/home/student", "/tmp"
 # From <sys/mount.h>; the numbers are part of the kernel's interface and do not change.
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 32, 4096, 0x4000, 1 << 18
@@ -59,12 +60,21 @@ def make(user: int) -> None:
             Path(root + str(path)).symlink_to(links[path])
         else:
             _show(opened, Path(root + str(path)), is_folder)
+    _cover(Path(root + str(_EXERCISES)))
     for device in ("null", "zero", "random", "urandom"):
         Path(root, "dev", device).touch()
         _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)
     Path(root, "dev", "shm").symlink_to(TMP)
     Path(root, "etc", "passwd").write_text(f"student:x:{user}:{user}::{HOME}:/bin/sh\n", encoding="utf-8")
     _mount("proc", root + "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)  # granted while the old one can be seen
+
+
+def _cover(exercises: Path) -> None:
+    """Leave only the loader of the package's exercises: their modules hold programs, and the keys hold results."""
+    loader = (exercises / "__init__.py").read_bytes()
+    _mount("tmpfs", str(exercises), "tmpfs", _NO_SUID | _NO_DEV, "size=1m,mode=755")
+    (exercises / "__init__.py").write_bytes(loader)
+    _mount(None, str(exercises), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _NO_DEV)
 
 
 def change() -> None:

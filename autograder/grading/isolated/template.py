@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import tempfile
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -29,6 +30,7 @@ from .memory import begin_fresh, fill_holes
 from .rehearsal import rehearse, warm_shell
 from .remembering import RememberingShell
 from .root import HOME, TMP
+from .wire import Rehearsal
 
 
 class Template:
@@ -40,8 +42,6 @@ class Template:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
         self._shell = warm_shell(RememberingShell)
         self._shell.builtin_trap.__enter__()  # for good: put in and taken out with each cell, the guard sees a change
-        for lesson in exercises.lessons():
-            exercises.load(lesson)
         if isolated:
             go_inside()
         home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
@@ -50,6 +50,7 @@ class Template:
         os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
         tempfile.tempdir = None
         self._lesson = ""
+        self._modules: dict[str, ModuleType] = {}  # of exercises, by lesson: nothing in a child can import them
         self._guard: Guard | None = None
         self._folders: dict[int, str | None] = {}  # of children, where they are not isolated
 
@@ -65,16 +66,21 @@ class Template:
                 getattr(self, f"do_{asked.pop('do')}")(*descriptors, **asked)
         os._exit(0)
 
-    def do_rehearse(self, lesson: str, notebooks: list[list[str]], modules: list[str]) -> None:
-        """Run what children will run (see `rehearse`)."""
-        single = rehearse(self._shell, lesson, notebooks, modules)
-        self._lesson, self._guard = lesson, None
+    def do_rehearse(self, told: int) -> None:
+        """Load a lesson's exercises and run what children will run: the JSON file `told` holds a `Rehearsal`."""
+        with open(told, encoding="utf-8") as file:
+            asked = Rehearsal(**json.load(file))
+        if asked.module:
+            name = f"autograder.exercises.{asked.lesson}"
+            self._modules[asked.lesson] = exercises.module_of_source(name, asked.module, f"<{name}>")
+        single = rehearse(self._shell, self._modules, asked)
+        self._lesson, self._guard = asked.lesson, None
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
         """Fork a child that runs on `cores` and serves the socket whose descriptor is `end`."""
         if self._guard is None:
-            self._guard = Guard()
+            self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
             gc.collect()
             fill_holes()
@@ -116,7 +122,7 @@ class Template:
                 channel.send({"refused": str(refused)})
                 os._exit(1)
             channel.send({})
-            serve(channel, self._shell, guard, limits)
+            serve(channel, self._shell, guard, limits, self._modules)
         except Closed:
             pass
         finally:

@@ -1,9 +1,9 @@
-"""Runs of a probe as they leave the isolated child, and back: plain data, checked on the way in."""
+"""Plain data between the grader and its isolated processes: a rehearsal in, runs of a probe out and checked."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...language import LANGUAGES, MESSAGES, Note
@@ -11,6 +11,17 @@ from ...probe import Raised, Run, decode_run, encode_run
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, or inputs that it edited
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Everything that a template runs before its first child, as JSON data."""
+
+    lesson: str
+    module: str = ""  # source of the lesson's exercises, redacted; empty where children load it themselves
+    notebooks: list[list[str]] = field(default_factory=list)  # cells as they were released
+    imports: list[str] = field(default_factory=list)  # names of modules
+    mistakes: dict[str, str] = field(default_factory=dict)  # by exercise, the source of all its mistakes
 
 
 def pack_run(run: Run) -> dict[str, Any]:
