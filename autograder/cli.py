@@ -43,8 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    grade.add_argument("assignment", nargs="?", help="an assignment (default: all that were handed in)")
+    grade.add_argument(
+        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were handed in)"
+    )
     grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one for each core)")
+    grade.add_argument(
+        "--student",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this student's submission; may be given more than once",
+    )
     grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
     grade.add_argument(
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
@@ -56,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    report.add_argument("assignment", nargs="?", help="an assignment (default: all that were graded)")
+    report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
     report.add_argument("--language", choices=("en", "ru"), default="en")
 
     commands.add_parser("doctor", help="can answers be isolated on this machine?")
@@ -66,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
     if chosen.command == "grade" and chosen.again and not chosen.assignment:
         parser.error("--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE")
+    if chosen.command == "grade" and chosen.again and chosen.student:
+        parser.error("--again judges everybody: it does not go with --student")
     if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
         parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
@@ -73,6 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _expected() as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
+
+
+def _assignment(text: str) -> str:
+    """Return the name of an assignment, which a shell may have completed to a folder's path."""
+    return Path(text).name or text
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -164,7 +180,8 @@ def _grade(chosen: argparse.Namespace) -> int:
         if chosen.again:
             what = (chosen.directory, chosen.assignment, chosen.again, starting)
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
-        return grade_course(chosen.directory, chosen.assignment, starting, force=chosen.force, **common)
+        which = {"force": chosen.force, "students": chosen.student}
+        return grade_course(chosen.directory, chosen.assignment, starting, **which, **common)
 
 
 def _report(chosen: argparse.Namespace) -> int:

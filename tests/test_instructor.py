@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
-
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,207 @@ def test_what_is_not_taken_over_is_named(course: Course, capsys: pytest.CaptureF
     assert kept["fine.txt"] == b"fine"
     assert len(kept) == 200 + 2  # the notebook and the assignment's own file come on top
     assert "link.txt" not in kept
+
+
+# ------------------------------------------------------------------------------------------------- flags that last
+
+
+@pytest.fixture(scope="module")
+def flagged(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """One honest submission, one that tampers, one with a doubled cell, and one that is no notebook; all graded."""
+    course = copy_of(released, tmp_path_factory.mktemp("flagged"))
+    hand_in(course, "ann", SOLVED)
+    hand_in(course, "boris", {**SOLVED, FIRST.name: TAMPERS}, language="ru")
+    path = hand_in(course, "carl", SOLVED)
+    notebook = read(path)
+    doubled = next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade"))
+    notebook.cells.append(nbformat.from_dict({**doubled, "id": "doubled"}))
+    nbformat.write(notebook, path)
+    hand_in(course, "dina", {}).write_text("{")
+    shutil.copytree(course.folder, course.folder.parent / "stock" / "course")
+    main(["grade", str(course.folder)])
+    return course
+
+
+REPLACED = f"{FIRST.name}: replaced or left on: torch.equal"
+
+
+def shown_flags(course: Course) -> dict[str, bool]:
+    """What formgrader's column shows, as its server answers it."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
+        rows = gradebook.notebook_submission_dicts(NAME, NAME)
+        return {row["student"]: row["flagged"] for row in rows}
+
+
+def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    results = grade(flagged, capsys)
+    assert {name: each["state"] for name, each in results.items()} == {
+        "ann": "unchanged",
+        "boris": "unchanged",
+        "carl": "unchanged",
+        "dina": "failed",
+    }
+    assert results["ann"]["reasons"] == []
+    assert REPLACED in results["boris"]["reasons"]
+    assert any("there more than once" in reason for reason in results["carl"]["reasons"])
+    assert (results["ann"]["score"], results["boris"]["score"]) == (TOTAL, 0)
+    assert main(["grade", str(flagged.folder)]) == 1
+    assert REPLACED in capsys.readouterr().out
+    assert shown_flags(flagged) == {"ann": False, "boris": True, "carl": True}
+    assert main(["report", str(flagged.folder)]) == 0
+    page = (flagged.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8")
+    for reason in (reason for each in results.values() for reason in each["reasons"]):
+        assert reason.replace("'", "&#39;").replace('"', "&#34;") in page, reason
+
+
+def test_a_flag_goes_with_its_reason_and_a_persons_flag_stays(
+    flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = copy_of(flagged, tmp_path)
+    hand_in(course, "boris", SOLVED)
+    set_flag(course, "ann", True)
+    results = grade(course, capsys, "--force", "--student", "ann", "--student", "boris")
+    assert {name: each["state"] for name, each in results.items()} == {"ann": "graded", "boris": "graded"}
+    assert shown_flags(course) == {"ann": True, "boris": False, "carl": True}
+    set_flag(course, "carl", False)  # a person has looked
+    assert grade(course, capsys)["carl"]["reasons"] == []
+
+
+def set_flag(course: Course, student: str, flag: bool) -> None:
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
+        gradebook.find_submission_notebook(NAME, NAME, student).flagged = flag
+        gradebook.db.commit()
+
+
+def test_nbgrader_autograde_flags_the_same(flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stock = Course(flagged.folder.parent / "stock" / "course", LESSON, [])
+    stock = copy_of(stock, tmp_path)
+    shutil.rmtree(stock.folder / "submitted" / "dina")
+    stock.nbgrader("autograde", NAME)
+    assert shown_flags(stock) == {"ann": False, "boris": True, "carl": True}
+    assert main(["report", str(stock.folder)]) == 0
+    pages = [(each.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8") for each in (stock, flagged)]
+    for reason in (REPLACED, "there more than once"):
+        assert all(reason in page for page in pages)
+    hand_in(stock, "boris", SOLVED)
+    stock.nbgrader("autograde", NAME, "--force", "--student=boris")
+    assert shown_flags(stock)["boris"] is False
+
+
+def test_an_unknown_student_is_named(flagged: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["grade", str(flagged.folder), "--student", "an"]) == 1
+    assert "an has handed in nothing" in (said := capsys.readouterr().err)
+    assert "ann" in said
+
+
+# ------------------------------------------------------------------------- an assignment that the gradebook has lost
+
+
+@pytest.mark.parametrize("name", [NAME, f"{NAME}/", f"source/{NAME}/"])
+def test_a_lost_gradebook_is_filled_again(course: Course, name: str) -> None:
+    """This is also where a teacher gets who has only made the Russian release, with --no-db."""
+    hand_in(course, "ann", SOLVED)
+    (course.folder / "gradebook.db").unlink()
+    before = below(course.folder / "release")
+    assert main(["grade", str(course.folder), name]) == 0
+    assert scores(course) == {"ann": TOTAL}
+    assert below(course.folder / "release") == before
+
+
+def test_one_assignment_that_cannot_be_graded_does_not_stop_the_others(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_in(course, "ann", SOLVED)
+    other = "01_leaf_tensors"
+    (course.folder / "submitted" / "ann" / other).mkdir()
+    shutil.copy(course.folder / "source" / other / f"{other}.ipynb", course.folder / "submitted" / "ann" / other)
+    shutil.rmtree(course.folder / "source" / other)
+    assert main(["grade", str(course.folder)]) == 1
+    said = capsys.readouterr().err
+    assert f"{other} was not graded" in said
+    assert scores(course) == {"ann": TOTAL}
+
+    remedy = re.search(r"`autograder (course [^`]+)`", said)
+    assert remedy
+    assert main(shlex.split(remedy[1])) == 0
+    assert main(["grade", str(course.folder)]) == 0
+
+
+def test_the_command_that_is_said_of_a_broken_source_tells_why(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_in(course, "ann", SOLVED)
+    (course.folder / "gradebook.db").unlink()
+    source = course.folder / "source" / NAME / f"{NAME}.ipynb"
+    source.write_text(source.read_text(encoding="utf-8").replace('"points": 4', '"points": "many"'), encoding="utf-8")
+    assert main(["grade", str(course.folder)]) == 1
+    remedy = re.search(r"`nbgrader ([^`]+)`", capsys.readouterr().err)
+    assert remedy
+    with pytest.raises(AssertionError, match="many"):
+        course.nbgrader(*shlex.split(remedy[1]))
+
+
+# --------------------------------------------------------------------------------- notebooks under another name
+
+
+@pytest.fixture(scope="module")
+def renamed(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Submissions whose notebook is called otherwise, alone and beside the one that was handed out."""
+    course = copy_of(released, tmp_path_factory.mktemp("renamed"))
+    hand_in(course, "alone", SOLVED, name=f"{NAME} (1)")
+    hand_in(course, "deeper", SOLVED, name=f"folder/{NAME}")
+    hand_in(course, "beside", {}, language="ru")
+    hand_in(course, "beside", SOLVED, language="ru", name="Первый градиент Петров")
+    hand_in(course, "twice", {FIRST.name: WRONG})
+    hand_in(course, "twice", SOLVED, name="new")
+    hand_in(course, "copied", SOLVED)
+    hand_in(course, "copied", SOLVED, name="copy")
+    other = course.folder / "submitted" / "other" / NAME / "another lesson.ipynb"
+    other.parent.mkdir(parents=True)
+    shutil.copy(course.folder / "source" / "01_leaf_tensors" / "01_leaf_tensors.ipynb", other)
+    return course
+
+
+def test_a_renamed_notebook_is_graded(renamed: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course = copy_of(renamed, tmp_path)
+    results = grade(course, capsys)
+    found = {name: (each["state"], each["score"]) for name, each in results.items()}
+    assert found == {
+        "alone": ("graded", TOTAL),
+        "deeper": ("graded", TOTAL),
+        "beside": ("graded", TOTAL),
+        "twice": ("flagged", 0),
+        "copied": ("graded", TOTAL),
+        "other": ("failed", None),
+    }
+    assert results["alone"]["notes"] == [f"graded: {NAME} (1).ipynb"]
+    assert results["beside"]["notes"][0] == f"graded: Первый градиент Петров.ipynb, as {NAME}.ipynb has no answers"
+    assert results["copied"]["notes"] == ["not graded: copy.ipynb (the same answers)"]
+    assert results["twice"]["reasons"] == [
+        f"more than one notebook with answers: {NAME}.ipynb was graded, not new.ipynb"
+    ]
+    (why,) = results["other"]["reasons"]
+    assert "another lesson.ipynb (it has none of this assignment's cells)" in why
+    for student in ("alone", "deeper", "beside"):
+        there = sorted(below(course.folder / "autograded" / student / NAME))
+        assert there == [f"{NAME}.ipynb", "table.csv"]
+    assert {each["state"] for name, each in grade(course, capsys).items() if name != "other"} == {"unchanged"}
+
+
+def test_nbgrader_autograde_takes_the_notebook_with_answers(renamed: Course, tmp_path: Path) -> None:
+    course = copy_of(renamed, tmp_path)
+    for student in ("alone", "deeper", "other"):  # nbgrader itself wants one with the released name
+        shutil.rmtree(course.folder / "submitted" / student)
+    log = course.nbgrader("autograde", NAME)
+    assert {name: score == TOTAL for name, score in scores(course).items()} == {
+        "beside": True,
+        "copied": True,
+        "twice": False,
+    }
+    assert f"beside, {NAME}: graded: Первый градиент Петров.ipynb, as {NAME}.ipynb has no answers" in log
+    assert "a person has to look: more than one notebook with answers" in log
+    assert shown_flags(course) == {"beside": False, "copied": False, "twice": True}

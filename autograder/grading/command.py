@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import logging
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from .isolated.kernel import CannotIsolate
 from .isolated.starting import Starting
 from .places import said
 from .settings import CourseSettings, course_settings
-from .standby import Standby
+from .standby import NoTemplate, Standby
 
 _JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
 
@@ -36,31 +37,61 @@ def grade_course(
     jobs: int | None,
     isolation: str | None,
     force: bool,
+    students: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Grade one assignment, or all that were handed in. Returns the exit status: 1 when a submission failed.
+    """Grade one assignment, or all that were handed in. Returns the exit status.
 
-    Raises Broken with the remedy when nothing can be graded.
+    It is 1 when a submission failed, or an assignment could not be graded: the others are. Raises Broken with the
+    remedy when nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
+    if students:
+        chosen = _handed_in_by(course, students, chosen)
     if not chosen:
         raise Broken(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
+    refused: dict[str, Broken] = {}
     with _standby(course, isolation, starting) as standby:
         for name in chosen:
             progress = Progress(name)
-            results[name] = grade(course, name, standby, jobs=jobs or _JOBS, force=force, seen=progress.show)
+            try:
+                results[name] = grade(
+                    course, name, standby, jobs=jobs or _JOBS, force=force, students=students, seen=progress.show
+                )
+            except NoTemplate:
+                raise
+            except Broken as error:  # the others are graded
+                refused[name] = error
             progress.end()
+    if len(chosen) == len(refused) == 1:
+        raise refused[chosen[0]]
+    for name, why in refused.items():
+        print(f"autograder: {name} was not graded: {why}", file=sys.stderr)
     if as_json:
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
             print(_printable(table(course, name, found)))
-    return int(any(each.state == "failed" for found in results.values() for each in found))
+    return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+
+
+def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
+    """Return those of `assignments` that one of `students` has handed in. Raises Broken for an unknown student."""
+    who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
+    known = sorted(set().union(*who.values()))
+    for student in students:
+        if student not in known:
+            near = difflib.get_close_matches(student, known, n=3) or known[:6]
+            raise Broken(
+                f"{student} has handed in nothing of {', '.join(assignments) or 'any assignment'}; "
+                + (f"is it one of these: {', '.join(near)}?" if near else "nobody has")
+            )
+    return [name for name in assignments if who[name].intersection(students)]
 
 
 def judge_again(

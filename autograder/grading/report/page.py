@@ -81,13 +81,15 @@ class _Page:
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
         flagged = {student for why, students in waiting.items() if why.reason in FLAGS for student in students}
-        everyone = {student for students in waiting.values() for student in students}
+        flagged |= self.graded.remarks.keys() & self.graded.scores.keys()
+        everyone = {student for students in waiting.values() for student in students} | flagged
         tiles = [(str(self.total), self.words["submissions"], "", "")]
         if scores:
             tiles.append((self.number(statistics.mean(scores)), self.words["mean"], of, "#scores"))
             tiles.append((self.number(statistics.median(scores)), self.words["median"], of, "#scores"))
         tiles.append((str(len(everyone)), self.words["waiting"], "", "#look" if everyone else ""))
-        tiles.append((str(len(flagged)), self.words["flagged"], "", "#look" if flagged else ""))
+        where = "#remarks" if self.graded.remarks else "#look" if flagged else ""
+        tiles.append((str(len(flagged)), self.words["flagged"], "", where))
         return tiles
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,10 @@ from ...authoring.source import Broken, Lesson
 from ...exercise import Exercise
 from ...exercises import Unknown
 from ...language import Text
+from ..remarks import RemarksFolder
 from ..sanitize import Unreadable, read
 from ..settings import CourseSettings
+from ..standing import standings
 from .data import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
@@ -41,7 +44,11 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
             f"{assignment}` first (graded are: {', '.join(graded_assignments(course)) or 'none'})"
         )
-    graded, names, scores, waiting = _from_gradebook(course, assignment)
+    graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
+    remarks = RemarksFolder(course.root, assignment).read_all()
+    graded.remarks = {
+        student: found.everything for student, found in remarks.items() if found.failed or student in flagged
+    }
     for name in names:
         lesson = _lesson(course.root, name)
         if lesson:
@@ -61,7 +68,8 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            graded.unread[folder.parent.name] = _why_not(folder, names)
+            why = "; ".join(graded.remarks.get(folder.parent.name, []))
+            graded.unread[folder.parent.name] = Text(why, why) if why else _why_not(folder, names)
     return graded
 
 
@@ -72,9 +80,12 @@ def _folders(above: Path) -> list[Path]:
 
 def _from_gradebook(
     course: CourseSettings, assignment: str
-) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]]]:
-    """An empty record, the names of the notebooks, scores by student (less what being late cost, as nbgrader's export
-    has them), and by student the cells that wait for a person: has one graded the cell before?"""
+) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
+    """Return an empty record and what the gradebook knows.
+
+    That is: names of the notebooks, scores by student (less what being late cost, as nbgrader's export has them), the
+    cells of each student that wait for a person (has one graded the cell before?), and who is flagged.
+    """
     try:
         with Gradebook(course.db_url, course.course_id) as book:
             wanted = book.find_assignment(assignment)
@@ -97,9 +108,13 @@ def _from_gradebook(
             ):
                 waiting[student][cell] = manual is not None
             names = sorted(notebook.name for notebook in wanted.notebooks)
-            return Graded(assignment, float(wanted.max_score)), names, scores, waiting
+            flagged = {student for student, standing in standings(book.db, assignment).items() if standing.flagged}
+            return Graded(assignment, float(wanted.max_score)), names, scores, waiting, flagged
     except MissingEntry as missing:
-        raise Broken(f"the gradebook of {course.root} has no assignment {assignment}") from missing
+        raise Broken(
+            f"the gradebook of {course.root} has no assignment {assignment}: "
+            f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
+        ) from missing
     except SQLAlchemyError as error:
         raise Broken(f"{course.db_url} cannot be read: {error}") from error
 
