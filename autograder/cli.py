@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or 1 when something is to be mended (said on stderr)."""
+    """Run one command. Returns the exit status: 0, 1 when something is to be mended (said on stderr), 130 at Ctrl+C."""
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
@@ -84,6 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _expected() as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("autograder: stopped", file=sys.stderr)
+        return 130
 
 
 def _assignment(text: str) -> str:
@@ -167,21 +170,23 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
+    from .grading.interrupt import Interrupt
     from .grading.isolated.memory import kept
     from .grading.isolated.starting import Starting
 
     # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
-        with kept():
+    with Interrupt() as interrupt, Starting(isolated=chosen.isolation != "none") as starting:
+        interrupt.clean = starting.end
+        with kept():  # the template takes as long to start as the imports: both at the same time
             from .grading.command import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:
-            what = (chosen.directory, chosen.assignment, chosen.again, starting)
+            what = (chosen.directory, chosen.assignment, chosen.again, starting, interrupt)
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
         which = {"force": chosen.force, "students": chosen.student}
-        return grade_course(chosen.directory, chosen.assignment, starting, **which, **common)
+        return grade_course(chosen.directory, chosen.assignment, starting, interrupt, **which, **common)
 
 
 def _report(chosen: argparse.Namespace) -> int:

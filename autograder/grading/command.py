@@ -19,6 +19,7 @@ from .again import grade_again
 from .batch import grade
 from .drafts import Result
 from .gradebook import BookClosed
+from .interrupt import Interrupt
 from .isolated.engine import Engine
 from .isolated.kernel import CannotIsolate
 from .isolated.starting import Starting
@@ -33,6 +34,7 @@ def grade_course(
     root: Path,
     assignment: str | None,
     starting: Starting,
+    interrupt: Interrupt,
     *,
     jobs: int | None,
     isolation: str | None,
@@ -58,7 +60,7 @@ def grade_course(
     refused: dict[str, Broken] = {}
     with _standby(course, isolation, starting) as standby:
         for name in chosen:
-            progress = Progress(name)
+            progress = Progress(name, interrupt, force)
             try:
                 results[name] = grade(
                     course, name, standby, jobs=jobs or _JOBS, force=force, students=students, seen=progress.show
@@ -99,6 +101,7 @@ def judge_again(
     assignment: str,
     exercise: str,
     starting: Starting,
+    interrupt: Interrupt,
     *,
     jobs: int | None,
     isolation: str | None,
@@ -111,6 +114,8 @@ def judge_again(
     Raises Broken with the remedy when nothing can be judged.
     """
     course = course_settings(root)
+    stays = "scores that were changed stay" if apply else "nothing was changed"
+    interrupt.kept = f"{stays}; the same command begins again"
     with _standby(course, isolation, starting) as standby:
         changes = grade_again(course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower)
     if as_json:
@@ -145,13 +150,20 @@ def _standby(course: CourseSettings, isolation: str | None, starting: Starting) 
 
 
 class Progress:
-    """A line on the terminal: how many are done, how fast, how long it will take. Nothing where there is none."""
+    """A line on the terminal: how many are done, how fast, how long it will take.
 
-    def __init__(self, name: str) -> None:
+    Where there is no terminal it only tells `interrupt` what is kept.
+    """
+
+    def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
         self._name, self._done, self._start = name, 0, time.monotonic()
+        self._interrupt = interrupt
+        self._next = "with --force the same command begins again" if force else "the same command goes on from there"
 
     def show(self, result: Result, total: int) -> None:
+        """Count a result of `total`."""
         self._done += 1
+        self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
         if not sys.stderr.isatty():
             return
         speed = self._done / max(time.monotonic() - self._start, 1e-3)
