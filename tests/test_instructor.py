@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 from course_folder import Course
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbgrader.api import Gradebook
 from submissions import Submission, read
 
 from autograder.authoring.build import COURSE
@@ -141,8 +146,6 @@ def test_autograded_has_all_that_nbgrader_autograde_leaves(through_exchange: Cou
 
 
 def scores(course: Course) -> dict[str, float]:
-    from nbgrader.api import Gradebook
-
     with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
         return {each.student_id: each.score for each in gradebook.find_assignment(NAME).submissions}
 
@@ -203,8 +206,6 @@ REPLACED = f"{FIRST.name}: replaced or left on: torch.equal"
 
 def shown_flags(course: Course) -> dict[str, bool]:
     """What formgrader's column shows, as its server answers it."""
-    from nbgrader.api import Gradebook
-
     with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
         rows = gradebook.notebook_submission_dicts(NAME, NAME)
         return {row["student"]: row["flagged"] for row in rows}
@@ -245,8 +246,6 @@ def test_a_flag_goes_with_its_reason_and_a_persons_flag_stays(
 
 
 def set_flag(course: Course, student: str, flag: bool) -> None:
-    from nbgrader.api import Gradebook
-
     with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
         gradebook.find_submission_notebook(NAME, NAME, student).flagged = flag
         gradebook.db.commit()
@@ -380,3 +379,129 @@ def test_nbgrader_autograde_takes_the_notebook_with_answers(renamed: Course, tmp
     assert f"beside, {NAME}: graded: Первый градиент Петров.ipynb, as {NAME}.ipynb has no answers" in log
     assert "a person has to look: more than one notebook with answers" in log
     assert shown_flags(course) == {"beside": False, "copied": False, "twice": True}
+
+
+# --------------------------------------------------------------------- what changes after grading, and what must not
+
+
+@contextlib.contextmanager
+def opened(course: Course) -> Iterator[Gradebook]:
+    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "course") as gradebook:
+        yield gradebook
+        gradebook.db.commit()
+
+
+def give_by_hand(course: Course, student: str, assignment: str, cell: str, points: float) -> None:
+    """Grade a cell as formgrader does: points, and no more waiting; a comment on the notebook's first answer."""
+    with opened(course) as gradebook:
+        grade = gradebook.find_grade(cell, assignment, assignment, student)
+        grade.manual_score, grade.needs_manual_grade = points, False
+        comments = gradebook.find_submission_notebook(assignment, assignment, student).comments
+        comments[0].manual_comment = "see me"
+
+
+def by_hand(course: Course, student: str, assignment: str, cell: str) -> tuple[float | None, bool, list[str]]:
+    with opened(course) as gradebook:
+        grade = gradebook.find_grade(cell, assignment, assignment, student)
+        comments = gradebook.find_submission_notebook(assignment, assignment, student).comments
+        return grade.manual_score, grade.needs_manual_grade, [c.manual_comment for c in comments if c.manual_comment]
+
+
+def owed(course: Course) -> dict[str, float]:
+    with opened(course) as gradebook:
+        return {s.student_id: s.late_submission_penalty or 0 for s in gradebook.find_assignment(NAME).submissions}
+
+
+def test_a_deadline_changed_after_grading(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    for student, came in (("ann", "2026-01-01 10:00:00 UTC"), ("boris", "2026-01-03 10:00:00 UTC")):
+        hand_in(course, student, SOLVED, came=came)
+    check = f"check-{FIRST.name}"
+    grade(course, capsys)
+    give_by_hand(course, "boris", NAME, check, 1.5)
+    mine = (1.5, False, ["see me"])
+    made = (course.folder / "autograded" / "boris" / NAME / f"{NAME}.ipynb").stat().st_mtime_ns
+
+    with opened(course) as gradebook:
+        gradebook.find_assignment(NAME).duedate = datetime(2026, 1, 2)
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    results = grade(course, capsys)
+    assert {name: each["state"] for name, each in results.items()} == {"ann": "unchanged", "boris": "updated"}
+    left = TOTAL - FIRST.points + 1.5
+    assert (results["boris"]["score"], owed(course)) == (left, {"ann": 0, "boris": left})
+    assert by_hand(course, "boris", NAME, check) == mine
+
+    with opened(course) as gradebook:
+        gradebook.grant_extension(NAME, "boris", days=2)
+    assert grade(course, capsys)["boris"]["state"] == "updated"
+    assert owed(course) == {"ann": 0, "boris": 0}
+    with opened(course) as gradebook:
+        gradebook.find_assignment(NAME).duedate = None  # nbgrader itself fails on an extension of nothing
+    assert grade(course, capsys)["boris"]["state"] == "unchanged"
+    assert by_hand(course, "boris", NAME, check) == mine
+    assert (course.folder / "autograded" / "boris" / NAME / f"{NAME}.ipynb").stat().st_mtime_ns == made
+
+
+def test_another_penalty_changes_what_is_owed(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    hand_in(course, "boris", SOLVED, came="2026-01-03 10:00:00 UTC")
+    (course.folder / "mine.py").write_text(
+        "from nbgrader.plugins import BasePlugin\n"
+        "class Half(BasePlugin):\n"
+        "    def late_submission_penalty(self, student_id, score, total_seconds_late):\n"
+        "        return score / 2\n"
+    )
+    with opened(course) as gradebook:
+        gradebook.update_or_create_assignment(NAME, duedate=datetime(2026, 1, 2))
+    grade(course, capsys)
+    assert owed(course) == {"boris": 0}
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write(f"import sys; sys.path.insert(0, {str(course.folder)!r})\n")
+        config.write('c.AssignLatePenalties.plugin_class = "mine.Half"\n')
+    assert grade(course, capsys)["boris"]["state"] == "updated"
+    assert owed(course) == {"boris": TOTAL / 2}
+
+
+def test_points_by_hand_wait_again_only_for_another_answer(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    def write(words: str, code: str) -> None:
+        notebook = read(course.folder / "release" / "own" / "own.ipynb")
+        for cell in notebook.cells:
+            cell.source = {"words": words, "code": code}.get(cell.metadata.nbgrader.grade_id, cell.source)
+        path = course.folder / "submitted" / "ann" / "own" / "own.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, path)
+
+    def cell(made: Any, name: str, source: str, **kind: bool) -> Any:
+        all_kinds = {"grade": False, "solution": False, "locked": False, "task": False, **kind}
+        points = {"points": 2} if kind.get("grade") else {}
+        return made(source, metadata={"nbgrader": {"grade_id": name, "schema_version": 3, **all_kinds, **points}})
+
+    cells = [
+        cell(new_markdown_cell, "words", "In words?", grade=True, solution=True),
+        cell(new_code_cell, "code", "x = 1", solution=True),
+        cell(new_code_cell, "test", "assert x", grade=True, locked=True),
+    ]
+    path = course.folder / "source" / "own" / "own.ipynb"
+    path.parent.mkdir()
+    kernel = {"kernelspec": {"name": "python3", "display_name": "p", "language": "python"}}
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), path)
+    course.nbgrader("generate_assignment", "own")
+    write("Because.", "x = 2")
+    run = ["grade", str(course.folder), "own"]
+    assert main(run) == 0
+    for name in ("words", "test"):
+        give_by_hand(course, "ann", "own", name, 1)
+
+    def waiting() -> dict[str, bool]:
+        return {name: by_hand(course, "ann", "own", name)[1] for name in ("words", "test")}
+
+    assert main([*run, "--force"]) == 0
+    assert waiting() == {"words": False, "test": False}
+    write("Because.", "x = 3")
+    assert main(run) == 0
+    assert waiting() == {"words": False, "test": True}
+    assert main([*run, "--force"]) == 0
+    assert waiting() == {"words": False, "test": True}  # nobody has looked yet
+    write("Something else.", "x = 3")
+    assert main(run) == 0
+    assert waiting() == {"words": True, "test": True}
+    assert by_hand(course, "ann", "own", "words") == (1, True, ["see me"])
