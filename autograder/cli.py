@@ -1,4 +1,4 @@
-"""The command line: `autograder lab | build | verify | course | grade | report | doctor`."""
+"""The command line: `autograder lab | build | verify | course | grade | feedback | report | doctor`."""
 
 from __future__ import annotations
 
@@ -62,6 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grade.add_argument("--again", metavar="EXERCISE", help="judge this exercise anew for everybody; list what changes")
     grade.add_argument("--apply", action="store_true", help="with --again: raise the scores")
     grade.add_argument("--lower", action="store_true", help="with --again --apply: lower scores, too")
+
+    feedback = commands.add_parser("feedback", help="make the pages of feedback that are missing or stale")
+    feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    feedback.add_argument(
+        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)"
+    )
+    feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
 
     report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
@@ -187,6 +194,12 @@ def _grade(chosen: argparse.Namespace) -> int:
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
         which = {"force": chosen.force, "students": chosen.student}
         return grade_course(chosen.directory, chosen.assignment, starting, interrupt, **which, **common)
+
+
+def _feedback(chosen: argparse.Namespace) -> int:
+    from .grading.pages import make_feedback
+
+    return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
 
 
 def _report(chosen: argparse.Namespace) -> int:

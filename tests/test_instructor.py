@@ -150,14 +150,58 @@ def scores(course: Course) -> dict[str, float]:
         return {each.student_id: each.score for each in gradebook.find_assignment(NAME).submissions}
 
 
-def test_feedback_returns_through_the_exchange(through_exchange: Course) -> None:
-    course = through_exchange
+def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course, home = through_exchange, through_exchange.folder.parent / "home"
+
+    def fetched() -> str:
+        course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
+        (page,) = (home / NAME / "feedback").rglob("*.html")
+        return page.read_text(encoding="utf-8")
+
     course.nbgrader("generate_feedback", NAME)
     course.by_exchange("release_feedback", "--student=ann")
-    home = course.folder.parent / "home"
-    course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
-    (page,) = (home / NAME / "feedback").rglob("*.html")
-    assert page.read_text(encoding="utf-8") == course.feedback("ann")
+    assert fetched() == course.feedback("ann")
+
+    # Points by hand make the page stale. nbgrader keeps the old one, our command makes it anew and releases it.
+    give_by_hand(course, "ann", NAME, f"check-{FIRST.name}", 1.5)
+    course.nbgrader("generate_feedback", NAME)
+    assert "see me" not in course.feedback("ann")
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write(f"c.Exchange.root = {str(course.exchange)!r}\n")
+    capsys.readouterr()
+    assert main(["feedback", str(course.folder), NAME, "--release"]) == 0
+    said = capsys.readouterr().out
+    assert f"{NAME}: 4 pages made, 0 up to date" in said
+    assert "not released, as they did not come through the exchange: boris, carl, dina" in said
+    assert "released to the exchange (en): 1 students" in said
+    assert "see me" in course.feedback("ann")
+    assert fetched() == course.feedback("ann")
+
+
+def test_only_stale_pages_are_made(flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course = copy_of(flagged, tmp_path)
+    pages = {name: course.folder / "feedback" / name / NAME / f"{NAME}.html" for name in ("ann", "boris", "carl")}
+
+    def made() -> set[str]:
+        before = {name: page.stat().st_mtime_ns if page.exists() else 0 for name, page in pages.items()}
+        assert main(["feedback", str(course.folder)]) == 0
+        return {name for name, page in pages.items() if page.stat().st_mtime_ns != before[name]}
+
+    assert made() == {"ann", "boris", "carl"}
+    assert made() == set()
+    give_by_hand(course, "boris", NAME, f"check-{FIRST.name}", 2)
+    assert made() == {"boris"}
+    hand_in(course, "carl", {})
+    grade(course, capsys)
+    assert made() == {"carl"}
+    with opened(course) as gradebook:
+        gradebook.find_submission_notebook(NAME, NAME, "ann").late_submission_penalty = 3
+    assert made() == {"ann"}
+    pages["ann"].unlink()
+    assert made() == {"ann"}
+    shutil.rmtree(course.folder / "autograded")
+    assert main(["feedback", str(course.folder)]) == 1
+    assert "grade it first" in capsys.readouterr().err
 
 
 def test_what_is_not_taken_over_is_named(course: Course, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,8 @@ from .sanitize import Unreadable, read
 from .settings import CourseSettings
 from .standby import Standby
 
+_LONG = 4.0  # seconds without a result, after which it is said whom it waits for
+
 
 def grade(
     course: CourseSettings,
@@ -39,15 +41,16 @@ def grade(
     force: bool = False,
     students: Sequence[str] = (),
     seen: Callable[[Result, int], None] = lambda result, total: None,
+    waits: Callable[[list[str]], None] = lambda students: None,
 ) -> list[Result]:
     """Grade the submissions of one assignment, `jobs` at a time; those that were graded before only with `force`.
 
-    Only those of `students` if any are named. `seen` is told of each result, and how many there will be. Raises
-    Broken when nothing can be graded: an unknown assignment, a gradebook that cannot be written, another grader at
-    work; CannotIsolate.
+    Only those of `students` if any are named. `seen` is told of each result, and how many there will be; `waits` of
+    the students whose submissions run while none ends. Raises Broken when nothing can be graded: an unknown
+    assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
     """
     with alone(course.root, assignment), open_book(course) as book:
-        return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen))
+        return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen, waits))
 
 
 class Batch:
@@ -67,7 +70,12 @@ class Batch:
         self._drafts = Drafts(course, assignment, standby, self._released)
 
     def all(
-        self, jobs: int, force: bool, students: Sequence[str], seen: Callable[[Result, int], None]
+        self,
+        jobs: int,
+        force: bool,
+        students: Sequence[str],
+        seen: Callable[[Result, int], None],
+        waits: Callable[[list[str]], None],
     ) -> Iterator[Result]:
         """Grade what has changed and write it. Yields the result of every submission."""
         submissions = self._course.submissions(self._assignment)
@@ -83,13 +91,18 @@ class Batch:
             result = self._keep(folder.parent.name)
             seen(result, len(submissions))
             yield result
-        for draft in self.drafts(changed, jobs):
+        for draft in self.drafts(changed, jobs, waits):
             result = self._write(draft)
             seen(result, len(submissions))
             yield result
 
-    def drafts(self, folders: list[Path], jobs: int) -> Iterator[Draft]:
-        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
+    def drafts(
+        self, folders: list[Path], jobs: int, waits: Callable[[list[str]], None] = lambda students: None
+    ) -> Iterator[Draft]:
+        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate.
+
+        `waits` is told of the students whose submissions run while none ends for some seconds.
+        """
         if folders:
             self._drafts.prepare()
         # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
@@ -106,7 +119,9 @@ class Batch:
                         break
                 if not running:
                     return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, running = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
+                if not done:
+                    waits(list(self._drafts.running))
                 yield from (each.result() for each in done)
 
     def _place(self, student: str) -> Path:
@@ -192,9 +207,17 @@ class Batch:
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
+    """Open a course's gradebook for grading. Raises Broken."""
+    with open_gradebook(course) as gradebook:
+        yield Book(gradebook, course.late_penalty)
+
+
+@contextlib.contextmanager
+def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
+    """Open a course's gradebook. Raises Broken."""
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # SQLAlchemy's and alembic's, of many kinds
         raise Broken(f"{course.db_url} cannot be opened: {error}") from error
     with gradebook:
-        yield Book(gradebook, course.late_penalty)
+        yield gradebook

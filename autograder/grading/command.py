@@ -8,8 +8,6 @@ import json
 import logging
 import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,8 +22,10 @@ from .isolated.engine import Engine
 from .isolated.kernel import CannotIsolate
 from .isolated.starting import Starting
 from .places import said
+from .progress import Progress
 from .settings import CourseSettings, course_settings
 from .standby import NoTemplate, Standby
+from .summary import next_commands, printable, summary, table
 
 _JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
 
@@ -63,7 +63,14 @@ def grade_course(
             progress = Progress(name, interrupt, force)
             try:
                 results[name] = grade(
-                    course, name, standby, jobs=jobs or _JOBS, force=force, students=students, seen=progress.show
+                    course,
+                    name,
+                    standby,
+                    jobs=jobs or _JOBS,
+                    force=force,
+                    students=students,
+                    seen=progress.show,
+                    waits=progress.wait,
                 )
             except NoTemplate:
                 raise
@@ -78,7 +85,9 @@ def grade_course(
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
-            print(_printable(table(course, name, found)))
+            print(printable("\n".join([table(name, found), *summary(course, name)])))
+        if results:
+            print(printable(next_commands(course)))
     return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
 
 
@@ -124,7 +133,7 @@ def judge_again(
         print(
             f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
         )
-        print(_printable("".join(f"  {change}\n" for change in changes)), end="")
+        print(printable("".join(f"  {change}\n" for change in changes)), end="")
     return int(any(change.why for change in changes))
 
 
@@ -147,55 +156,3 @@ def _standby(course: CourseSettings, isolation: str | None, starting: Starting) 
         ) from error
     except BookClosed as closed:
         raise Broken(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
-
-
-class Progress:
-    """A line on the terminal: how many are done, how fast, how long it will take.
-
-    Where there is no terminal it only tells `interrupt` what is kept.
-    """
-
-    def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
-        self._name, self._done, self._start = name, 0, time.monotonic()
-        self._interrupt = interrupt
-        self._next = "with --force the same command begins again" if force else "the same command goes on from there"
-
-    def show(self, result: Result, total: int) -> None:
-        """Count a result of `total`."""
-        self._done += 1
-        self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
-        if not sys.stderr.isatty():
-            return
-        speed = self._done / max(time.monotonic() - self._start, 1e-3)
-        bar = "█" * (20 * self._done // total)
-        left = (total - self._done) / speed
-        print(
-            f"\r{self._name} {bar:·<20} {self._done}/{total} · {speed:.1f}/s · {left:.0f} s left ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def end(self) -> None:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
-
-
-def table(course: CourseSettings, name: str, results: list[Result]) -> str:
-    """Every submission that needs a look with its reasons, then how many there are of each kind."""
-    lines = [name]
-    for each in sorted(results, key=lambda result: result.student):
-        if each.reasons:
-            score = "" if each.score is None else f" {each.score:g} points"
-            lines.append(f"  {each.student}: {each.state}{score}")
-            lines += [f"      {reason}" for reason in each.reasons]
-    kinds = Counter(each.state for each in results)
-    count = ", ".join(
-        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "unchanged") if kinds[state]
-    )
-    return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])
-
-
-def _printable(text: str) -> str:
-    """Names of folders and what a submission said go to a terminal: as text, and as nothing that it would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -62,6 +62,7 @@ class Drafts:
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
         self._ignore = course.ignore
+        self.running: dict[str, None] = {}  # the students whose submissions run now
         self._bench, self._jobs = Bench(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
@@ -74,8 +75,9 @@ class Drafts:
                 self._bench.prepare(self._jobs[name])
 
     def of(self, folder: Path) -> Draft:
-        """What comes of the submission in `folder`; a state of "failed" and the reason, whatever is wrong with it."""
+        """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
         student = folder.parent.name
+        self.running[student] = None
         try:
             return self._run(student, folder)
         except (Unreadable, Broken) as error:
@@ -86,6 +88,8 @@ class Drafts:
             why = f"its process could not be isolated: {error}"
         except Exception as error:  # ours, but only this submission's: the others are graded
             why = fault(error)
+        finally:
+            self.running.pop(student, None)
         return Draft(Result(student, "failed", reasons=[why]))
 
     def _run(self, student: str, folder: Path) -> Draft:

@@ -17,7 +17,7 @@ from ...verdict import STATES
 from ..settings import course_settings
 from .data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
-from .sources import collect, graded_assignments
+from .sources import collect
 from .words import WORDS, label_of, said
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
@@ -31,7 +31,7 @@ def report_course(root: Path, assignment: str | None, language: str) -> list[Pat
     Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
     """
     course = course_settings(root)
-    chosen = [assignment] if assignment else graded_assignments(course)
+    chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     made = []

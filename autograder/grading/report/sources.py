@@ -29,20 +29,13 @@ _NOT_IN_BOOK = Text(
 )
 
 
-def graded_assignments(course: CourseSettings) -> list[str]:
-    """The assignments of which there is something graded."""
-    above = course.autograded("x", "STUDENT").parents[1]
-    return sorted({folder.name for student in _folders(above) for folder in _folders(student)})
-
-
 def collect(course: CourseSettings, assignment: str) -> Graded:
     """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
-    above = course.autograded(assignment, "STUDENT").parents[1]
-    folders = {each.name: each / assignment for each in _folders(above) if (each / assignment).is_dir()}
+    folders = {folder.parent.name: folder for folder in course.graded(assignment)}
     if not folders:
         raise Broken(
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
-            f"{assignment}` first (graded are: {', '.join(graded_assignments(course)) or 'none'})"
+            f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
     graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
     remarks = RemarksFolder(course.root, assignment).read_all()
@@ -71,11 +64,6 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             why = "; ".join(graded.remarks.get(folder.parent.name, []))
             graded.unread[folder.parent.name] = Text(why, why) if why else _why_not(folder, names)
     return graded
-
-
-def _folders(above: Path) -> list[Path]:
-    found = sorted(above.iterdir()) if above.is_dir() else []
-    return [folder for folder in found if folder.is_dir() and not folder.name.startswith(".")]
 
 
 def _from_gradebook(
