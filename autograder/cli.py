@@ -1,4 +1,4 @@
-"""The command line: `autograder lab | build | verify | course | grade | report | doctor`."""
+"""The command line: `autograder lab | build | verify | course | grade | feedback | report | doctor`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or 1 when something is to be mended (said on stderr)."""
+    """Run one command. Returns the exit status: 0, 1 when something is to be mended (said on stderr), 130 at Ctrl+C."""
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
@@ -43,8 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    grade.add_argument("assignment", nargs="?", help="an assignment (default: all that were handed in)")
+    grade.add_argument(
+        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were handed in)"
+    )
     grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one for each core)")
+    grade.add_argument(
+        "--student",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only this student's submission; may be given more than once",
+    )
     grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
     grade.add_argument(
         "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
@@ -54,9 +63,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     grade.add_argument("--apply", action="store_true", help="with --again: raise the scores")
     grade.add_argument("--lower", action="store_true", help="with --again --apply: lower scores, too")
 
+    feedback = commands.add_parser("feedback", help="make the pages of feedback that are missing or stale")
+    feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
+    feedback.add_argument(
+        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)"
+    )
+    feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
+
     report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    report.add_argument("assignment", nargs="?", help="an assignment (default: all that were graded)")
+    report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
     report.add_argument("--language", choices=("en", "ru"), default="en")
 
     commands.add_parser("doctor", help="can answers be isolated on this machine?")
@@ -66,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--accept needs the name of a lesson: it says that you have read its Russian texts")
     if chosen.command == "grade" and chosen.again and not chosen.assignment:
         parser.error("--again needs the assignment as well: autograder grade DIR ASSIGNMENT --again EXERCISE")
+    if chosen.command == "grade" and chosen.again and chosen.student:
+        parser.error("--again judges everybody: it does not go with --student")
     if chosen.command == "grade" and (chosen.apply or chosen.lower) and not chosen.again:
         parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
@@ -73,6 +91,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _expected() as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("autograder: stopped", file=sys.stderr)
+        return 130
+
+
+def _assignment(text: str) -> str:
+    """Return the name of an assignment, which a shell may have completed to a folder's path."""
+    return Path(text).name or text
 
 
 def _expected() -> tuple[type[Exception], ...]:
@@ -151,20 +177,29 @@ def _course(chosen: argparse.Namespace) -> int:
 
 
 def _grade(chosen: argparse.Namespace) -> int:
+    from .grading.interrupt import Interrupt
     from .grading.isolated.memory import kept
     from .grading.isolated.starting import Starting
 
     # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    with Starting(isolated=chosen.isolation != "none") as starting:  # it takes as long as the imports: at the same time
-        with kept():
+    with Interrupt() as interrupt, Starting(isolated=chosen.isolation != "none") as starting:
+        interrupt.clean = starting.end
+        with kept():  # the template takes as long to start as the imports: both at the same time
             from .grading.command import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:
-            what = (chosen.directory, chosen.assignment, chosen.again, starting)
+            what = (chosen.directory, chosen.assignment, chosen.again, starting, interrupt)
             return judge_again(*what, apply=chosen.apply, lower=chosen.lower, **common)
-        return grade_course(chosen.directory, chosen.assignment, starting, force=chosen.force, **common)
+        which = {"force": chosen.force, "students": chosen.student}
+        return grade_course(chosen.directory, chosen.assignment, starting, interrupt, **which, **common)
+
+
+def _feedback(chosen: argparse.Namespace) -> int:
+    from .grading.pages import make_feedback
+
+    return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
 
 
 def _report(chosen: argparse.Namespace) -> int:

@@ -11,20 +11,25 @@ import contextlib
 import itertools
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 
 from ..authoring.source import Broken
+from .answers import unchanged_cells
 from .drafts import Draft, Drafts, Result, fault
 from .gradebook import Book, BookClosed
 from .handed_in import handed_in
 from .places import alone, beside, fill, forget, recorded, replace, said, sweep
-from .sanitize import Unreadable
+from .registering import register
+from .remarks import Remarks, RemarksFolder
+from .sanitize import Unreadable, read
 from .settings import CourseSettings
 from .standby import Standby
+
+_LONG = 4.0  # seconds without a result, after which it is said whom it waits for
 
 
 def grade(
@@ -34,15 +39,18 @@ def grade(
     *,
     jobs: int,
     force: bool = False,
+    students: Sequence[str] = (),
     seen: Callable[[Result, int], None] = lambda result, total: None,
+    waits: Callable[[list[str]], None] = lambda students: None,
 ) -> list[Result]:
     """Grade the submissions of one assignment, `jobs` at a time; those that were graded before only with `force`.
 
-    `seen` is told of each result, and how many there will be. Raises Broken when nothing can be graded: an unknown
+    Only those of `students` if any are named. `seen` is told of each result, and how many there will be; `waits` of
+    the students whose submissions run while none ends. Raises Broken when nothing can be graded: an unknown
     assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
     """
     with alone(course.root, assignment), open_book(course) as book:
-        return list(Batch(course, assignment, standby, book).all(jobs, force, seen))
+        return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen, waits))
 
 
 class Batch:
@@ -52,18 +60,27 @@ class Batch:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
+            if not book.has(assignment):
+                register(course, assignment)
             self._released = book.released(assignment)
-            self._known = book.graded(assignment)
-        except MissingEntry as missing:
-            raise Broken(
-                f"the gradebook has no assignment {assignment}: run `nbgrader generate_assignment {assignment}` first"
-            ) from missing
+            self._known = book.standings(assignment)
         except BookClosed as closed:
             raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
+        self._remarks = RemarksFolder(course.root, assignment)
         self._drafts = Drafts(course, assignment, standby, self._released)
 
-    def all(self, jobs: int, force: bool, seen: Callable[[Result, int], None]) -> Iterator[Result]:
+    def all(
+        self,
+        jobs: int,
+        force: bool,
+        students: Sequence[str],
+        seen: Callable[[Result, int], None],
+        waits: Callable[[list[str]], None],
+    ) -> Iterator[Result]:
+        """Grade what has changed and write it. Yields the result of every submission."""
         submissions = self._course.submissions(self._assignment)
+        if students:
+            submissions = [folder for folder in submissions if folder.parent.name in students]
         for folder in submissions:
             sweep(self._place(folder.parent.name))
         changed: list[Path] = []
@@ -71,16 +88,21 @@ class Batch:
             if force or not self._unchanged(folder):
                 changed.append(folder)
                 continue
-            result = Result(folder.parent.name, "unchanged")
+            result = self._keep(folder.parent.name)
             seen(result, len(submissions))
             yield result
-        for draft in self.drafts(changed, jobs):
+        for draft in self.drafts(changed, jobs, waits):
             result = self._write(draft)
             seen(result, len(submissions))
             yield result
 
-    def drafts(self, folders: list[Path], jobs: int) -> Iterator[Draft]:
-        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate."""
+    def drafts(
+        self, folders: list[Path], jobs: int, waits: Callable[[list[str]], None] = lambda students: None
+    ) -> Iterator[Draft]:
+        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate.
+
+        `waits` is told of the students whose submissions run while none ends for some seconds.
+        """
         if folders:
             self._drafts.prepare()
         # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
@@ -97,7 +119,9 @@ class Batch:
                         break
                 if not running:
                     return
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, running = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
+                if not done:
+                    waits(list(self._drafts.running))
                 yield from (each.result() for each in done)
 
     def _place(self, student: str) -> Path:
@@ -106,24 +130,50 @@ class Batch:
     def _unchanged(self, folder: Path) -> bool:
         """Was it graded before, from the same files?"""
         student = folder.parent.name
+        if student not in self._known or self._remarks.read(student).failed:
+            return False
         try:
             found = handed_in(folder, self._released, self._course.ignore)
-            return student in self._known and recorded(self._place(student)) == found.digest
+            return recorded(self._place(student)) == found.digest
         except (Unreadable, OSError):
             return False
 
     # ----------------------------------------------------------------------------------------------------- writing
 
+    def _keep(self, student: str) -> Result:
+        """Leave a submission as it was graded, but let it owe what being late costs now."""
+        known = self._known[student]
+        reasons = self._remarks.read(student).everything if known.flagged else []
+        result = Result(student, "unchanged", known.score, reasons)
+        try:
+            if (known.late or known.penalty) and self._book.update_penalty(self._assignment, student):
+                result.state = "updated"
+        except BookClosed:
+            raise
+        except Exception as error:  # a course's own late penalty
+            result.state, result.reasons = "failed", [fault(error), *result.reasons]
+        return result
+
     def _write(self, draft: Draft) -> Result:
-        result, place = draft.result, self._place(draft.result.student)
+        result = draft.result
+        if result.state != "failed":
+            result = self._write_graded(draft)
         if result.state == "failed":
-            return result
+            with contextlib.suppress(OSError):  # the disk may be full: the result says so
+                self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
+        return result
+
+    def _write_graded(self, draft: Draft) -> Result:
+        result, place = draft.result, self._place(draft.result.student)
         try:
             with beside(place) as folder:
                 source = self._course.source(self._assignment)
                 fill(folder, draft.files, source, self._course.ignore, draft.notebooks, submitted=draft.digest)
                 forget(place)  # if this ends between the gradebook and the folder, the next run does it again
-                score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores)
+                self._compare(draft, place)
+                flags = self._flags(result.student, draft.remarks)
+                score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores, flags)
+                self._remarks.write(result.student, draft.remarks)
                 replace(place, folder)
                 result.score = score
                 return result
@@ -136,12 +186,38 @@ class Batch:
         result.state, result.reasons = "failed", [why, *result.reasons]
         return result
 
+    def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
+        """Return which notebooks formgrader is to show as flagged. A flag that only a person has set stays."""
+        ours = bool(self._remarks.read(student).everything)
+        flags = {}
+        for name in self._released:
+            if remarks.reasons.get("") or remarks.reasons.get(name):
+                flags[name] = True
+            elif ours:
+                flags[name] = False
+        return flags
+
+    def _compare(self, draft: Draft, place: Path) -> None:
+        """Find out which answers a person has graded already, as they are."""
+        known = self._known.get(draft.result.student)
+        for name, scores in draft.scores.items() if known and known.by_hand else ():
+            with contextlib.suppress(Unreadable):
+                scores.same = unchanged_cells(read(place / f"{name}.ipynb"), draft.notebooks[name])
+
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
+    """Open a course's gradebook for grading. Raises Broken."""
+    with open_gradebook(course) as gradebook:
+        yield Book(gradebook, course.late_penalty)
+
+
+@contextlib.contextmanager
+def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
+    """Open a course's gradebook. Raises Broken."""
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # SQLAlchemy's and alembic's, of many kinds
         raise Broken(f"{course.db_url} cannot be opened: {error}") from error
     with gradebook:
-        yield Book(gradebook, course.late_penalty)
+        yield gradebook

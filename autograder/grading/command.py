@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import logging
 import os
 import sys
-import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,12 +17,15 @@ from .again import grade_again
 from .batch import grade
 from .drafts import Result
 from .gradebook import BookClosed
+from .interrupt import Interrupt
 from .isolated.engine import Engine
 from .isolated.kernel import CannotIsolate
 from .isolated.starting import Starting
 from .places import said
+from .progress import Progress
 from .settings import CourseSettings, course_settings
-from .standby import Standby
+from .standby import NoTemplate, Standby
+from .summary import next_commands, printable, summary, table
 
 _JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
 
@@ -32,35 +34,75 @@ def grade_course(
     root: Path,
     assignment: str | None,
     starting: Starting,
+    interrupt: Interrupt,
     *,
     jobs: int | None,
     isolation: str | None,
     force: bool,
+    students: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Grade one assignment, or all that were handed in. Returns the exit status: 1 when a submission failed.
+    """Grade one assignment, or all that were handed in. Returns the exit status.
 
-    Raises Broken with the remedy when nothing can be graded.
+    It is 1 when a submission failed, or an assignment could not be graded: the others are. Raises Broken with the
+    remedy when nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
+    if students:
+        chosen = _handed_in_by(course, students, chosen)
     if not chosen:
         raise Broken(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
+    refused: dict[str, Broken] = {}
     with _standby(course, isolation, starting) as standby:
         for name in chosen:
-            progress = Progress(name)
-            results[name] = grade(course, name, standby, jobs=jobs or _JOBS, force=force, seen=progress.show)
+            progress = Progress(name, interrupt, force)
+            try:
+                results[name] = grade(
+                    course,
+                    name,
+                    standby,
+                    jobs=jobs or _JOBS,
+                    force=force,
+                    students=students,
+                    seen=progress.show,
+                    waits=progress.wait,
+                )
+            except NoTemplate:
+                raise
+            except Broken as error:  # the others are graded
+                refused[name] = error
             progress.end()
+    if len(chosen) == len(refused) == 1:
+        raise refused[chosen[0]]
+    for name, why in refused.items():
+        print(f"autograder: {name} was not graded: {why}", file=sys.stderr)
     if as_json:
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
-            print(_printable(table(course, name, found)))
-    return int(any(each.state == "failed" for found in results.values() for each in found))
+            print(printable("\n".join([table(name, found), *summary(course, name)])))
+        if results:
+            print(printable(next_commands(course)))
+    return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+
+
+def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
+    """Return those of `assignments` that one of `students` has handed in. Raises Broken for an unknown student."""
+    who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
+    known = sorted(set().union(*who.values()))
+    for student in students:
+        if student not in known:
+            near = difflib.get_close_matches(student, known, n=3) or known[:6]
+            raise Broken(
+                f"{student} has handed in nothing of {', '.join(assignments) or 'any assignment'}; "
+                + (f"is it one of these: {', '.join(near)}?" if near else "nobody has")
+            )
+    return [name for name in assignments if who[name].intersection(students)]
 
 
 def judge_again(
@@ -68,6 +110,7 @@ def judge_again(
     assignment: str,
     exercise: str,
     starting: Starting,
+    interrupt: Interrupt,
     *,
     jobs: int | None,
     isolation: str | None,
@@ -80,6 +123,8 @@ def judge_again(
     Raises Broken with the remedy when nothing can be judged.
     """
     course = course_settings(root)
+    stays = "scores that were changed stay" if apply else "nothing was changed"
+    interrupt.kept = f"{stays}; the same command begins again"
     with _standby(course, isolation, starting) as standby:
         changes = grade_again(course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower)
     if as_json:
@@ -88,7 +133,7 @@ def judge_again(
         print(
             f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
         )
-        print(_printable("".join(f"  {change}\n" for change in changes)), end="")
+        print(printable("".join(f"  {change}\n" for change in changes)), end="")
     return int(any(change.why for change in changes))
 
 
@@ -111,48 +156,3 @@ def _standby(course: CourseSettings, isolation: str | None, starting: Starting) 
         ) from error
     except BookClosed as closed:
         raise Broken(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
-
-
-class Progress:
-    """A line on the terminal: how many are done, how fast, how long it will take. Nothing where there is none."""
-
-    def __init__(self, name: str) -> None:
-        self._name, self._done, self._start = name, 0, time.monotonic()
-
-    def show(self, result: Result, total: int) -> None:
-        self._done += 1
-        if not sys.stderr.isatty():
-            return
-        speed = self._done / max(time.monotonic() - self._start, 1e-3)
-        bar = "█" * (20 * self._done // total)
-        left = (total - self._done) / speed
-        print(
-            f"\r{self._name} {bar:·<20} {self._done}/{total} · {speed:.1f}/s · {left:.0f} s left ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def end(self) -> None:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
-
-
-def table(course: CourseSettings, name: str, results: list[Result]) -> str:
-    """Every submission that needs a look with its reasons, then how many there are of each kind."""
-    lines = [name]
-    for each in sorted(results, key=lambda result: result.student):
-        if each.reasons:
-            score = "" if each.score is None else f" {each.score:g} points"
-            lines.append(f"  {each.student}: {each.state}{score}")
-            lines += [f"      {reason}" for reason in each.reasons]
-    kinds = Counter(each.state for each in results)
-    count = ", ".join(
-        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "unchanged") if kinds[state]
-    )
-    return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])
-
-
-def _printable(text: str) -> str:
-    """Names of folders and what a submission said go to a terminal: as text, and as nothing that it would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

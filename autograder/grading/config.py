@@ -19,7 +19,7 @@ from .feedback import FeedbackExporter, Grades
 from .harmless import Harmless
 from .outputs import LimitOutput
 from .scores import SaveVerdicts
-from .steps import RunIsolated, Sanitize
+from .steps import KeepRemarks, RunIsolated, Sanitize
 
 
 def configure(c: Config, course_id: str, language: str) -> None:
@@ -43,7 +43,7 @@ def configure(c: Config, course_id: str, language: str) -> None:
         c[name].update(traits)
 
     c.Autograde.sanitize_preprocessors = [Sanitize, preprocessors.CheckCellMetadata]
-    c.Autograde.autograde_preprocessors = _with(
+    steps = _with(
         Autograde.autograde_preprocessors,
         {
             preprocessors.Execute: RunIsolated,
@@ -51,6 +51,7 @@ def configure(c: Config, course_id: str, language: str) -> None:
             preprocessors.LimitOutput: LimitOutput,
         },
     )
+    c.Autograde.autograde_preprocessors = [*steps, KeepRemarks]
 
     # So that a warning in the log means something: SQLAlchemy's on nbgrader's own code tells an instructor nothing.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")

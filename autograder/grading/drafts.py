@@ -16,6 +16,8 @@ from .isolated.kernel import CannotIsolate
 from .isolated.memory import kept
 from .outputs import LimitOutput
 from .places import said
+from .reasons import list_changes, list_incidents
+from .remarks import Remarks
 from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import NotebookScores, scores_of
 from .settings import CourseSettings
@@ -24,8 +26,11 @@ from .standby import Standby
 
 @dataclass
 class Result:
-    """What came of one submission. `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not
-    graded, for the reason given) or "unchanged" (graded before, from the same files)."""
+    """The outcome of one submission.
+
+    `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not graded, for the reason given),
+    "unchanged" (graded before, from the same files) or "updated" (unchanged, except that it owes another late penalty).
+    """
 
     student: str
     state: str
@@ -44,6 +49,7 @@ class Draft:
     digest: str = ""  # none when it is to be graded again in any case
     timestamp: str | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
+    remarks: Remarks = field(default_factory=Remarks)
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
@@ -56,6 +62,7 @@ class Drafts:
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
         self._ignore = course.ignore
+        self.running: dict[str, None] = {}  # the students whose submissions run now
         self._bench, self._jobs = Bench(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
@@ -68,8 +75,9 @@ class Drafts:
                 self._bench.prepare(self._jobs[name])
 
     def of(self, folder: Path) -> Draft:
-        """What comes of the submission in `folder`; a state of "failed" and the reason, whatever is wrong with it."""
+        """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
         student = folder.parent.name
+        self.running[student] = None
         try:
             return self._run(student, folder)
         except (Unreadable, Broken) as error:
@@ -80,18 +88,21 @@ class Drafts:
             why = f"its process could not be isolated: {error}"
         except Exception as error:  # ours, but only this submission's: the others are graded
             why = fault(error)
+        finally:
+            self.running.pop(student, None)
         return Draft(Result(student, "failed", reasons=[why]))
 
     def _run(self, student: str, folder: Path) -> Draft:
         """Run every notebook of a submission."""
         found = handed_in(folder, self._released, self._ignore)
-        result = Result(student, "graded", reasons=found.doubt, notes=found.extras.notes)
-        draft = Draft(result, found.digest, found.timestamp, found.extras.files)
+        remarks = Remarks(found.reasons, found.notes)
+        draft = Draft(Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks)
         beside = encoded(found.extras.own)
         clean = {name: self._clean(name, data) for name, data in found.raw.items()}
         del found  # a notebook may be large, and running takes a while
         for name, notebook in clean.items():
             self._run_notebook(draft, name, notebook, beside)
+        draft.result.reasons, draft.result.notes = remarks.everything, remarks.notes
         if draft.result.reasons:
             draft.result.state = "flagged"
         return draft
@@ -114,17 +125,8 @@ class Drafts:
         draft.scores[name] = scores_of(limited)
         draft.result.seconds += outcome.seconds
         draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
-        reasons = [*outcome.flags]
-        reasons += [f"deleted: {each}" for each in clean.missing if released.cells[each].points is not None]
-        reasons += [f"there more than once, the last one counts: {each}" for each in clean.repeated]
-        faults = [n for n, v in outcome.verdicts.items() if v.state == "our error"]
-        reasons += [
-            f"the checker failed on {each}" for each in faults if not any(each in flag for flag in outcome.flags)
-        ]
-        if outcome.ended:
-            reasons.append({"time": "ran too long", "memory": "took too much memory", "died": "its process ended",
-                            "nonsense": "its process spoke out of turn"}[outcome.ended])  # fmt: skip
-        draft.result.reasons += reasons
+        reasons = [*list_changes(clean, released.cells), *list_incidents(outcome)]
+        draft.remarks.reasons.setdefault(name, []).extend(reasons)
 
 
 def fault(error: Exception) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from nbgrader.api import (
     Assignment,
@@ -26,7 +26,9 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from .rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .sanitize import Released
 from .scores import NotebookScores, Score
+from .standing import Standing, seconds_late, standings
 
+_T = TypeVar("_T")
 PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
 
 
@@ -60,8 +62,18 @@ class Book:
         finally:
             self._db.rollback()
 
+    def has(self, assignment: str) -> bool:
+        """Is there an assignment of that name? Leaves no transaction open."""
+        try:
+            self._gradebook.find_assignment(assignment)
+        except MissingEntry:
+            return False
+        finally:
+            self._db.rollback()
+        return True
+
     def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """The notebooks of an assignment by name. Raises MissingEntry when nothing of that name was generated."""
+        """Return the notebooks of an assignment by name. Raises MissingEntry when it has no such assignment."""
         found: dict[str, ReleasedNotebook] = {}
         for notebook in self._gradebook.find_assignment(assignment).notebooks:
             points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
@@ -83,25 +95,41 @@ class Book:
             found[notebook.name] = ReleasedNotebook(cells, json.loads(notebook.kernelspec or "null"))
         return found
 
-    def graded(self, assignment: str) -> set[str]:
-        """The students of whom the gradebook has a submission."""
-        try:
-            return {submission.student_id for submission in self._gradebook.find_assignment(assignment).submissions}
-        except MissingEntry:
-            return set()
+    def standings(self, assignment: str) -> dict[str, Standing]:
+        """Return where every student stands of whom the gradebook has a submission."""
+        return standings(self._db, assignment)
 
     def write(
-        self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
+        self,
+        assignment: str,
+        student: str,
+        timestamp: str | None,
+        notebooks: Mapping[str, NotebookScores],
+        flags: Mapping[str, bool],
     ) -> float:
         """Write one submission; what a person gave stays. Returns the score. Raises BookClosed, having written nothing.
 
+        `flags` says by notebook whether formgrader shows it as flagged; a notebook that is not named stays as it is.
         As nbgrader has it: a cell with a manual score is marked for another look, a late one gets its penalty.
-        A lock is waited for; after one that lasted too long, no other is until one is released.
+        """
+        return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
+
+    def update_penalty(self, assignment: str, student: str) -> bool:
+        """Bring a late penalty up to date with due date, extension and scores. Returns whether it was another one.
+
+        Nothing else is touched. Raises BookClosed.
+        """
+        return self._commit(lambda: self._update_penalty(assignment, student))
+
+    def _commit(self, work: Callable[[], _T]) -> _T:
+        """Do some work in one transaction.
+
+        A lock is waited for; after one that lasted too long, no other is until one is released. Raises BookClosed.
         """
         until = time.monotonic() + self._patience
         while True:
             try:
-                score = self._write(assignment, student, timestamp, notebooks)
+                done = work()
                 self._db.commit()
             except SQLAlchemyError as error:
                 self._db.rollback()
@@ -114,7 +142,7 @@ class Book:
                 raise
             else:
                 self._patience = PATIENCE
-                return score
+                return done
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
         """By student, the automatic score that a graded cell has now."""
@@ -131,24 +159,33 @@ class Book:
 
     def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
         """Give one graded cell of a submission another automatic score; a manual one stays. Raises BookClosed."""
-        try:
-            submission = self._gradebook.find_submission(assignment, student)
-            for grade in [grade for notebook in submission.notebooks for grade in notebook.grades]:
-                if grade.cell.name == name:
-                    grade.auto_score = score.points
-                    grade.needs_manual_grade = score.waits or grade.manual_score is not None
-            self._db.flush()
-            rows = Rows(self._db)
-            graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
-            scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
-            self._settle(submission, student, scores)
-            self._db.commit()
-        except SQLAlchemyError as error:
-            self._db.rollback()
-            raise BookClosed(_said(error)) from error
+        self._commit(lambda: self._rescore(assignment, student, name, score))
+
+    def _rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
+        submission = self._gradebook.find_submission(assignment, student)
+        for grade in [grade for notebook in submission.notebooks for grade in notebook.grades]:
+            if grade.cell.name == name:
+                grade.auto_score = score.points
+                grade.needs_manual_grade = score.waits or grade.manual_score is not None
+        self._db.flush()
+        self._update_penalty(assignment, student)
+
+    def _update_penalty(self, assignment: str, student: str) -> bool:
+        submission, rows = self._gradebook.find_submission(assignment, student), Rows(self._db)
+        before = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
+        graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
+        scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
+        self._settle(submission, student, scores)
+        after = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
+        return any(abs(after[id] - before[id]) > 1e-9 for id in after)
 
     def _write(
-        self, assignment: str, student: str, timestamp: str | None, notebooks: Mapping[str, NotebookScores]
+        self,
+        assignment: str,
+        student: str,
+        timestamp: str | None,
+        notebooks: Mapping[str, NotebookScores],
+        flags: Mapping[str, bool],
     ) -> float:
         wanted, rows = self._layout(assignment), Rows(self._db)
         rows.ensure(Student, id=student)
@@ -164,13 +201,17 @@ class Book:
             comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
             rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
             scores[submitted] = rows.score(submitted, each.graded)
+            if each.name in flags:
+                rows.change(SubmittedNotebook, submitted, flagged=flags[each.name])
+            if not wanted.due:
+                rows.change(SubmittedNotebook, submitted, late_submission_penalty=None)
         if wanted.due:
             self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, scores)
         return sum(scores.values())
 
     def _settle(self, submission: SubmittedAssignment, student: str, scores: Mapping[str, float]) -> None:
         """The late penalty that follows from the scores of its notebooks."""
-        late = submission.total_seconds_late
+        late = seconds_late(submission)
         for submitted in submission.notebooks:
             score = scores[submitted.id]
             owed = self._penalty(student, score, late) if late > 0 else None
@@ -186,8 +227,11 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
     grades = {}
     for cell, name in notebook.graded.items():
         score = result.scores.get(name, Score(0.0, result.handed_in))
-        again = result.handed_in and cell in there and there[cell].manual_score is not None
-        grades[cell] = {"auto_score": score.points, "needs_manual_grade": score.waits or again}
+        waits = score.waits
+        if result.handed_in and cell in there and there[cell].manual_score is not None:
+            # A person has graded this answer. Only another answer needs another look.
+            waits = there[cell].needs_manual_grade if name in result.same else True
+        grades[cell] = {"auto_score": score.points, "needs_manual_grade": waits}
     return grades
 
 

@@ -5,52 +5,57 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
+from .choosing import choose
 from .extras import TIMESTAMP, Extras, find_extras
-from .sanitize import Unreadable, load
+from .gradebook import ReleasedNotebook
 
 _LONGEST = 200  # bytes of a time
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """`timestamp` is nbgrader's note of when it came, `doubt` what is to be said of it if it is none."""
+    """The notebooks by released name, the files beside them, nbgrader's note of when they came, and reasons to look.
 
-    raw: dict[str, bytes]  # notebooks by name
+    `reasons` are by notebook; the key "" stands for the whole submission.
+    """
+
+    raw: dict[str, bytes]
     extras: Extras
     timestamp: str | None
-    doubt: list[str]
+    reasons: dict[str, list[str]]
+    notes: list[str]
 
     @property
     def digest(self) -> str:
         """Return a hash of all that the result of a submission depends on."""
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
-        parts.append(repr((self.timestamp, self.doubt)).encode())
+        parts.append(repr((self.timestamp, self.reasons[""])).encode())
         # Nothing is added for a notebook alone: what an earlier version has graded stays unchanged.
         for path, data in sorted(self.extras.files.items()):
             parts += [os.fsencode(path), data] if path != TIMESTAMP else []
+        others = {name: reasons for name, reasons in self.reasons.items() if name}
+        if others or self.notes:
+            parts.append(repr((others, self.notes)).encode())
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def handed_in(folder: Path, notebooks: Collection[str], ignore: Sequence[str]) -> HandedIn:
-    """Read those of `notebooks` that are there, and the files beside them that nbgrader does not `ignore`.
+def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str]) -> HandedIn:
+    """Read the notebooks of a submission, and the files beside them that nbgrader does not `ignore`.
 
-    Raises Unreadable when there is no notebook, or one cannot be read.
+    Raises Unreadable when there is no notebook to grade, or it cannot be read.
     """
-    paths = {name: folder / f"{name}.ipynb" for name in notebooks}
-    raw = {name: load(path) for name, path in paths.items() if path.is_symlink() or path.exists()}
-    if not raw:
-        raise Unreadable(f"no notebook in {folder}: expected {', '.join(path.name for path in paths.values())}")
-    timestamp, doubt = _timestamp(folder / TIMESTAMP)
     extras = find_extras(folder, ignore)
+    chosen = choose(folder, released, extras.notebooks)
+    timestamp, doubt = _timestamp(folder / TIMESTAMP)
     if doubt:
         extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it
-    return HandedIn(raw, extras, timestamp, doubt)
+    return HandedIn(chosen.raw, extras, timestamp, {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes])
 
 
 def _timestamp(path: Path) -> tuple[str | None, list[str]]:

@@ -69,7 +69,7 @@ class Sanitized:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The JSON of a submitted notebook in format 4. Raises Unreadable."""
+    """Return the JSON of a submitted notebook in format 4. Raises Unreadable."""
     return parse(load(path), path.name)
 
 

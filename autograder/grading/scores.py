@@ -36,6 +36,7 @@ class NotebookScores:
     scores: dict[str, Score] = field(default_factory=dict)
     comments: dict[str, str | None] = field(default_factory=dict)
     handed_in: bool = True
+    same: frozenset[str] = frozenset()  # cells whose answers are those that were graded before
 
 
 def score_of(cell: NotebookNode) -> Score:

@@ -17,6 +17,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from ..authoring.source import Broken
+from ..language import LANGUAGES
 from .steps import RunIsolated
 
 
@@ -47,10 +48,35 @@ class CourseSettings:
         """Return the patterns of file names that nbgrader does not copy."""
         return list(self.directory.ignore)
 
+    def feedback(self, assignment: str, student: str) -> Path:
+        return self._path(self.directory.feedback_directory, student, assignment)
+
+    def was_released(self, assignment: str, language: str) -> bool:
+        """Is there a release of an assignment in a language?"""
+        first = str(self.directory.release_directory)
+        for other in LANGUAGES[1:]:
+            first = first.removesuffix(f"-{other}")
+        kind = first if language == LANGUAGES[0] else f"{first}-{language}"
+        return self._path(kind, ".", assignment).is_dir()
+
     def submissions(self, assignment: str) -> list[Path]:
-        """The folders that were handed in, by student. Links are none."""
-        pattern = self._path(self.directory.submitted_directory, "STUDENT", assignment)
-        above = pattern.parents[1]
+        """Return the folders that were handed in, by student. Links are none."""
+        return self._by_student(self.directory.submitted_directory, assignment)
+
+    def graded(self, assignment: str) -> list[Path]:
+        """Return the folders that were graded, by student."""
+        return self._by_student(self.directory.autograded_directory, assignment)
+
+    def assignments(self) -> list[str]:
+        """Return the assignments of which something was handed in."""
+        return self._all(self.directory.submitted_directory)
+
+    def graded_assignments(self) -> list[str]:
+        """Return the assignments of which something was graded."""
+        return self._all(self.directory.autograded_directory)
+
+    def _by_student(self, kind: str, assignment: str) -> list[Path]:
+        above = self._path(kind, "STUDENT", assignment).parents[1]
         found = [folder / assignment for folder in above.iterdir()] if above.is_dir() else []
         return sorted(
             folder
@@ -58,11 +84,12 @@ class CourseSettings:
             if _is_folder(folder) and _is_folder(folder.parent) and not folder.parent.name.startswith(".")
         )
 
-    def assignments(self) -> list[str]:
-        """The assignments of which something was handed in."""
-        above = self._path(self.directory.submitted_directory, "STUDENT", "x").parents[1]
+    def _all(self, kind: str) -> list[str]:
+        above = self._path(kind, "STUDENT", "x").parents[1]
         names: set[str] = set()
         for student in above.iterdir() if above.is_dir() else []:
+            if student.name.startswith("."):
+                continue
             with contextlib.suppress(PermissionError, NotADirectoryError):
                 names |= {folder.name for folder in student.iterdir() if _is_folder(folder)}
         return sorted(name for name in names if not name.startswith("."))

@@ -1,4 +1,4 @@
-"""The engine behind `nbgrader autograde` and formgrader's button: two steps that stand in for nbgrader's own."""
+"""The engine behind `nbgrader autograde` and formgrader's button: steps beside and instead of nbgrader's own."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from .bench import Bench, Job
 from .extras import find_extras
 from .files import encoded, encoded_files
 from .gradebook import Book, ReleasedNotebook
+from .handed_in import handed_in
 from .isolated.engine import Engine
 from .isolated.isolation import Limits
-from .sanitize import sanitize
+from .reasons import list_changes, list_incidents
+from .remarks import Remarks, RemarksFolder
+from .sanitize import Unreadable, parse, sanitize
 from .standby import NoTemplate, Standby
 
 
@@ -28,13 +31,32 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         released = _released(ours)
-        clean = sanitize(nb, released.cells, released.kernel)
+        raw, reasons = self._chosen(nb, ours)
+        clean = sanitize(raw, released[ours["notebook"]].cells, released[ours["notebook"]].kernel)
         who = f"{ours['student']}, {ours['notebook']}"
         for said, names in (("is not there", clean.missing), ("was changed; as released again", clean.changed),
                             ("is there more than once; the last one counts", clean.repeated)):  # fmt: skip
             for name in names:
                 self.log.warning("%s: cell %s %s", who, name, said)
+        _reasons[_key(ours)] = [*reasons, *list_changes(clean, released[ours["notebook"]].cells)]
         return clean.notebook, resources
+
+    def _chosen(self, nb: NotebookNode, ours: Any) -> tuple[Any, list[str]]:
+        """Return the notebook that counts, which may lie there under another name, and reasons to look."""
+        folder, ignore = _submission(self.config, ours)
+        who = f"{ours['student']}, {ours['notebook']}"
+        try:
+            found = handed_in(folder, _released(ours), ignore)
+            data = found.raw[ours["notebook"]]
+            raw = parse(data, f"{ours['notebook']}.ipynb")
+        except (Unreadable, KeyError):  # a link, say: nbgrader has read it
+            return nb, []
+        for note in found.notes:
+            self.log.warning("%s: %s", who, note)
+        reasons = found.reasons.get(ours["notebook"], [])
+        for reason in reasons:
+            self.log.warning("%s: a person has to look: %s", who, reason)
+        return raw, reasons
 
 
 class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
@@ -60,18 +82,45 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
             raise
         for flag in outcome.flags:
             self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
+        _reasons.setdefault(_key(ours), []).extend(list_incidents(outcome))
         if outcome.ended:
             self.log.warning("%s, %s: stopped: %s", ours["student"], ours["notebook"], outcome.ended)
         return nb, resources
 
     def _beside(self, ours: Any) -> dict[str, str]:
-        """Return the student's own files, and log which of them are ignored."""
-        course = CourseDirectory(config=self.config)
-        folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
-        extras = find_extras(Path(folder), course.ignore)
-        for note in extras.notes:
-            self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
-        return encoded(extras.own)
+        """Return the student's own files in base64 by relative path."""
+        return encoded(find_extras(*_submission(self.config, ours)).own)
+
+
+class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
+    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        ours = resources["nbgrader"]
+        folder, reasons = RemarksFolder(Path.cwd(), ours["assignment"]), _reasons.pop(_key(ours), [])
+        earlier = folder.read(ours["student"])
+        others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
+        folder.write(ours["student"], Remarks({**others, ours["notebook"]: reasons}))
+        if reasons or earlier.everything:  # a flag that only a person has set stays
+            with Gradebook(ours["db_url"]) as gradebook:
+                where = ours["notebook"], ours["assignment"], ours["student"]
+                gradebook.find_submission_notebook(*where).flagged = bool(reasons)
+                gradebook.db.commit()
+        return nb, resources
+
+
+_reasons: dict[tuple[str, str, str], list[str]] = {}  # between the steps for one notebook
+
+
+def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
+    """Return the folder that was handed in, and the patterns of files that nbgrader ignores."""
+    course = CourseDirectory(config=config)
+    folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
+    return Path(folder), list(course.ignore)
+
+
+def _key(ours: Any) -> tuple[str, str, str]:
+    return ours["assignment"], ours["student"], ours["notebook"]
 
 
 _benches: dict[tuple[Limits, bool], Bench] = {}
@@ -93,10 +142,10 @@ def _job(root: Path, ours: Any) -> Job:
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:
-        _jobs[key] = Job(root, name, _released(ours).cells, encoded_files(source))
+        _jobs[key] = Job(root, name, _released(ours)[name].cells, encoded_files(source))
     return _jobs[key]
 
 
-def _released(ours: Any) -> ReleasedNotebook:
+def _released(ours: Any) -> dict[str, ReleasedNotebook]:
     with Gradebook(ours["db_url"]) as gradebook:
-        return Book(gradebook, None).released(ours["assignment"])[ours["notebook"]]
+        return Book(gradebook, None).released(ours["assignment"])

@@ -75,6 +75,7 @@ class Graded:
     exercises: dict[str, Answered] = field(default_factory=dict)
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
+    remarks: dict[str, list[str]] = field(default_factory=dict)  # by student, why a person has to look
 
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
         """Add a submission: its cells by grade id, and of those that wait for a person, has one graded them before?"""

@@ -17,7 +17,7 @@ from ...verdict import STATES
 from ..settings import course_settings
 from .data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
-from .sources import collect, graded_assignments
+from .sources import collect
 from .words import WORDS, label_of, said
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
@@ -31,7 +31,7 @@ def report_course(root: Path, assignment: str | None, language: str) -> list[Pat
     Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
     """
     course = course_settings(root)
-    chosen = [assignment] if assignment else graded_assignments(course)
+    chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     made = []
@@ -81,13 +81,15 @@ class _Page:
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
         flagged = {student for why, students in waiting.items() if why.reason in FLAGS for student in students}
-        everyone = {student for students in waiting.values() for student in students}
+        flagged |= self.graded.remarks.keys() & self.graded.scores.keys()
+        everyone = {student for students in waiting.values() for student in students} | flagged
         tiles = [(str(self.total), self.words["submissions"], "", "")]
         if scores:
             tiles.append((self.number(statistics.mean(scores)), self.words["mean"], of, "#scores"))
             tiles.append((self.number(statistics.median(scores)), self.words["median"], of, "#scores"))
         tiles.append((str(len(everyone)), self.words["waiting"], "", "#look" if everyone else ""))
-        tiles.append((str(len(flagged)), self.words["flagged"], "", "#look" if flagged else ""))
+        where = "#remarks" if self.graded.remarks else "#look" if flagged else ""
+        tiles.append((str(len(flagged)), self.words["flagged"], "", where))
         return tiles
 
     @property

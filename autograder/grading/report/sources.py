@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,10 @@ from ...authoring.source import Broken, Lesson
 from ...exercise import Exercise
 from ...exercises import Unknown
 from ...language import Text
+from ..remarks import RemarksFolder
 from ..sanitize import Unreadable, read
 from ..settings import CourseSettings
+from ..standing import standings
 from .data import Answered, Graded
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
@@ -26,22 +29,19 @@ _NOT_IN_BOOK = Text(
 )
 
 
-def graded_assignments(course: CourseSettings) -> list[str]:
-    """The assignments of which there is something graded."""
-    above = course.autograded("x", "STUDENT").parents[1]
-    return sorted({folder.name for student in _folders(above) for folder in _folders(student)})
-
-
 def collect(course: CourseSettings, assignment: str) -> Graded:
     """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
-    above = course.autograded(assignment, "STUDENT").parents[1]
-    folders = {each.name: each / assignment for each in _folders(above) if (each / assignment).is_dir()}
+    folders = {folder.parent.name: folder for folder in course.graded(assignment)}
     if not folders:
         raise Broken(
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
-            f"{assignment}` first (graded are: {', '.join(graded_assignments(course)) or 'none'})"
+            f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
-    graded, names, scores, waiting = _from_gradebook(course, assignment)
+    graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
+    remarks = RemarksFolder(course.root, assignment).read_all()
+    graded.remarks = {
+        student: found.everything for student, found in remarks.items() if found.failed or student in flagged
+    }
     for name in names:
         lesson = _lesson(course.root, name)
         if lesson:
@@ -61,20 +61,19 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            graded.unread[folder.parent.name] = _why_not(folder, names)
+            why = "; ".join(graded.remarks.get(folder.parent.name, []))
+            graded.unread[folder.parent.name] = Text(why, why) if why else _why_not(folder, names)
     return graded
-
-
-def _folders(above: Path) -> list[Path]:
-    found = sorted(above.iterdir()) if above.is_dir() else []
-    return [folder for folder in found if folder.is_dir() and not folder.name.startswith(".")]
 
 
 def _from_gradebook(
     course: CourseSettings, assignment: str
-) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]]]:
-    """An empty record, the names of the notebooks, scores by student (less what being late cost, as nbgrader's export
-    has them), and by student the cells that wait for a person: has one graded the cell before?"""
+) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
+    """Return an empty record and what the gradebook knows.
+
+    That is: names of the notebooks, scores by student (less what being late cost, as nbgrader's export has them), the
+    cells of each student that wait for a person (has one graded the cell before?), and who is flagged.
+    """
     try:
         with Gradebook(course.db_url, course.course_id) as book:
             wanted = book.find_assignment(assignment)
@@ -97,9 +96,13 @@ def _from_gradebook(
             ):
                 waiting[student][cell] = manual is not None
             names = sorted(notebook.name for notebook in wanted.notebooks)
-            return Graded(assignment, float(wanted.max_score)), names, scores, waiting
+            flagged = {student for student, standing in standings(book.db, assignment).items() if standing.flagged}
+            return Graded(assignment, float(wanted.max_score)), names, scores, waiting, flagged
     except MissingEntry as missing:
-        raise Broken(f"the gradebook of {course.root} has no assignment {assignment}") from missing
+        raise Broken(
+            f"the gradebook of {course.root} has no assignment {assignment}: "
+            f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
+        ) from missing
     except SQLAlchemyError as error:
         raise Broken(f"{course.db_url} cannot be read: {error}") from error
 

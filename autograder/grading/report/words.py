@@ -52,6 +52,7 @@ WORDS = {
     "deleted": Text("The graded cell was deleted", "Ячейка с оценкой удалена"),
     "again": Text("Graded by hand, then autograded anew", "Оценено вручную, затем проверено заново"),
     "read": Text("Points from a person are missing", "Баллы ставит преподаватель"),
+    "remarks": Text("Flagged, and why", "Отмечено при проверке: почему"),
     "unread": Text("Not in this report", "Не вошли в отчёт"),
     "student": Text("student", "студент"),
     "no_exercises": Text("No exercise here has verdicts.", "Упражнений с проверкой здесь нет."),

@@ -1,0 +1,56 @@
+"""The answers in a notebook, and which of them are the same in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .sanitize import Released, grade_id_of, source_of
+
+
+def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
+    """Return the grade ids of those graded cells of `new` whose answers are the same in `old`.
+
+    A graded cell that a student fills in is compared by itself. What a check says may rest on any code above it.
+    """
+    before, after = _sources(old), _sources(new)
+    code_is_same = _code(old) == _code(new)
+    same = set()
+    for name, cell in _named(new):
+        ours = cell["metadata"]["nbgrader"]
+        if ours.get("grade") or ours.get("task"):
+            itself = ours.get("solution") or ours.get("task")
+            if before.get(name) == after[name] if itself else code_is_same:
+                same.add(name)
+    return frozenset(same)
+
+
+def _named(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for cell in notebook["cells"]:
+        if isinstance(cell, Mapping) and (name := grade_id_of(cell)):
+            yield name, cell
+
+
+def _sources(notebook: Mapping[str, Any]) -> dict[str, str]:
+    return {name: source_of(cell) for name, cell in _named(notebook)}
+
+
+def _code(notebook: Mapping[str, Any]) -> list[str]:
+    cells = [cell for cell in notebook["cells"] if isinstance(cell, Mapping) and cell.get("cell_type") == "code"]
+    return [source_of(cell) for cell in cells]
+
+
+def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
+    """Return by grade id what a student has written into cells, where it differs from what was handed out."""
+    sources = _sources(notebook)
+    to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
+    return {
+        name: sources[name]
+        for name, cell in to_fill_in.items()
+        if name in sources and sources[name].strip() != cell.source.strip()
+    }
+
+
+def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> bool:
+    """Is it made from what was handed out: are at least half of the graded and answered cells in it?"""
+    return 2 * len(_sources(notebook).keys() & released.keys()) >= max(len(released), 1)

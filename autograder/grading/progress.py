@@ -1,0 +1,48 @@
+"""The line on the terminal while submissions are graded."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+from .drafts import Result
+from .interrupt import Interrupt
+from .summary import printable
+
+_NAMED = 3  # students in the line
+
+
+class Progress:
+    """A line on the terminal: how many are done, how fast, how long it will take.
+
+    Where there is no terminal it only tells `interrupt` what is kept.
+    """
+
+    def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
+        self._name, self._done, self._start = printable(name), 0, time.monotonic()
+        self._interrupt, self._line = interrupt, f"{self._name} "
+        self._next = "with --force the same command begins again" if force else "the same command goes on from there"
+
+    def show(self, result: Result, total: int) -> None:
+        """Count a result of `total`."""
+        self._done += 1
+        self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
+        if not sys.stderr.isatty():
+            return
+        speed = self._done / max(time.monotonic() - self._start, 1e-3)
+        bar = "█" * (20 * self._done // total)
+        left = (total - self._done) / speed
+        self._line = f"{self._name} {bar:·<20} {self._done}/{total} · {speed:.1f}/s · {left:.0f} s left "
+        print(f"\r{self._line}\033[K", end="", file=sys.stderr, flush=True)
+
+    def wait(self, students: Sequence[str]) -> None:
+        """Name those whose submissions have been running for a while."""
+        if sys.stderr.isatty():
+            more = f" and {len(students) - _NAMED} more" if len(students) > _NAMED else ""
+            who = printable(", ".join(students[:_NAMED]))
+            print(f"\r{self._line}· waits for {who}{more}\033[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)

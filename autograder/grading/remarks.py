@@ -1,0 +1,64 @@
+"""What grading has to say about each submission, kept in the course folder until it is graded again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Remarks:
+    """The reasons to look at one submission, by notebook, and other notes on it.
+
+    The key "" stands for the whole submission. `failed` says that it could not be graded.
+    """
+
+    reasons: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    @property
+    def everything(self) -> list[str]:
+        """Return all reasons in one list."""
+        return [reason for reasons in self.reasons.values() for reason in reasons]
+
+
+class RemarksFolder:
+    """The remarks on the submissions of one assignment, a file for each student."""
+
+    def __init__(self, root: Path, assignment: str) -> None:
+        self._folder = root / ".autograder" / "remarks" / assignment
+
+    def read(self, student: str) -> Remarks:
+        """Return the remarks on a student's submission; empty ones if there are none."""
+        return self._read(self._path(student))[1]
+
+    def read_all(self) -> dict[str, Remarks]:
+        """Return the remarks by student."""
+        found = map(self._read, sorted(self._folder.glob("*.json")) if self._folder.is_dir() else [])
+        return {student: remarks for student, remarks in found if student}
+
+    def write(self, student: str, remarks: Remarks) -> None:
+        """Keep the remarks on a student's submission, instead of earlier ones. Raises OSError."""
+        path = self._path(student)
+        if not remarks.everything and not remarks.notes:
+            path.unlink(missing_ok=True)
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps({"student": student, **asdict(remarks)}), encoding="utf-8")
+        draft.replace(path)
+
+    def _path(self, student: str) -> Path:
+        """Return the file of a student, whose name may have any characters and any length."""
+        return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
+
+    def _read(self, path: Path) -> tuple[str, Remarks]:
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            data = json.loads(path.read_text(encoding="utf-8"))
+            return str(data.pop("student")), Remarks(**data)
+        return "", Remarks()

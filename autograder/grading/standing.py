@@ -1,0 +1,66 @@
+"""Where each student of an assignment stands in the gradebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy import func
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Points of one submission, without and for being late, and what a person has done or has to do."""
+
+    score: float
+    penalty: float
+    late: float  # seconds
+    flagged: bool
+    by_hand: bool  # a person has given points
+    waiting: bool  # a person has to give points
+
+
+def seconds_late(submission: SubmittedAssignment) -> float:
+    """Return by how much a submission was late; nbgrader's own way fails on an extension without a due date."""
+    return float(submission.total_seconds_late) if submission.assignment.duedate else 0.0
+
+
+def standings(db: Any, assignment: str) -> dict[str, Standing]:
+    """Return the standing of every student of whom the gradebook has a submission of the assignment."""
+    graded = (
+        db.query(
+            SubmittedAssignment.student_id,
+            func.coalesce(func.sum(Grade.score), 0.0),
+            func.count(Grade.manual_score),
+            func.max(Grade.needs_manual_grade),
+        )
+        .select_from(SubmittedAssignment)
+        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .outerjoin(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .outerjoin(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .filter(Assignment.name == assignment)
+        .group_by(SubmittedAssignment.student_id)
+    )
+    marked = (
+        db.query(
+            SubmittedAssignment.student_id,
+            func.sum(SubmittedNotebook.late_submission_penalty),
+            func.max(SubmittedNotebook.flagged),
+        )
+        .select_from(SubmittedAssignment)
+        .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .filter(Assignment.name == assignment)
+        .group_by(SubmittedAssignment.student_id)
+    )
+    marks = {student: (penalty or 0.0, bool(flagged)) for student, penalty, flagged in marked}
+    late = {
+        each.student_id: seconds_late(each)
+        for each in db.query(SubmittedAssignment).join(Assignment).filter(Assignment.name == assignment)
+    }
+    found = {}
+    for student, score, by_hand, waiting in graded:
+        penalty, flagged = marks.get(student, (0.0, False))
+        found[student] = Standing(float(score), penalty, late.get(student, 0.0), flagged, bool(by_hand), bool(waiting))
+    return found

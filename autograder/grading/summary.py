@@ -1,0 +1,72 @@
+"""What is said at the end of grading."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import statistics
+from collections import Counter
+
+from .batch import open_gradebook
+from .drafts import Result
+from .settings import CourseSettings
+from .standing import standings
+
+_NAMED = 8  # students in one line
+
+
+def table(name: str, results: list[Result]) -> str:
+    """Return every submission of which there is something to say, then how many there are of each kind."""
+    lines = [name]
+    for each in sorted(results, key=lambda result: result.student):
+        notes = [*each.notes, *(["it owes another late penalty now"] if each.state == "updated" else [])]
+        if each.reasons or notes:
+            flagged = ", flagged," if each.reasons and each.state in ("unchanged", "updated") else ""
+            score = "" if each.score is None else f" {each.score:g} points"
+            lines.append(f"  {each.student}: {each.state}{flagged}{score}")
+            lines += [f"      {reason}" for reason in each.reasons]
+            lines += [f"      note: {note}" for note in notes]
+    kinds = Counter(each.state for each in results)
+    count = ", ".join(
+        f"{kinds[state]} {state}" for state in ("graded", "flagged", "failed", "updated", "unchanged") if kinds[state]
+    )
+    return "\n".join([*lines, f"  {len(results)} submissions: {count or 'none'}"])
+
+
+def summary(course: CourseSettings, name: str) -> list[str]:
+    """Return what the gradebook has of an assignment by now: points, who was late, and how much waits for a person."""
+    with open_gradebook(course) as gradebook:
+        found = standings(gradebook.db, name)
+        maximum = float(gradebook.find_assignment(name).max_score)
+    if not found:
+        return []
+    points = [max(0.0, each.score - each.penalty) for each in found.values()]
+    lines = [f"points: {statistics.mean(points):.3g} on average, {min(points):g} to {max(points):g} of {maximum:g}"]
+    late = sorted(student for student, each in found.items() if each.late)
+    if late:
+        lines.append(f"late: {_some(late)}")
+    waiting = sorted(student for student, each in found.items() if each.waiting)
+    if waiting:
+        lines.append(f"waiting for points from a person: {_some(waiting)}")
+    return [f"  {line}" for line in lines]
+
+
+def _some(names: list[str]) -> str:
+    """Return the first few names and the number of the others."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def next_commands(course: CourseSettings) -> str:
+    """Return the commands that come after grading."""
+    where = shlex.quote(os.path.relpath(course.root))
+    return (
+        f"next: autograder report {where}    # what the class misunderstood\n"
+        f"      jupyter lab            # in {where}: Formgrader, to give points by hand\n"
+        f"      autograder feedback {where}  # pages that are missing or stale; --release hands them out"
+    )
+
+
+def printable(text: str) -> str:
+    """Names of folders and what a submission said go to a terminal: as text, and as nothing that it would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
