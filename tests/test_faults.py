@@ -393,7 +393,7 @@ def test_unreadable_folder(place: Place, tmp_path: Path, standby: Standby) -> No
     assert status == 1
     failed = {student: result["reasons"] for student, result in results.items() if result["state"] == "failed"}
     assert set(failed) == {whose, other}
-    assert all(f"{student}/{NAME}/{NAME}.ipynb: Permission denied" in failed[student][0] for student in failed)
+    assert all(f"{student}/{NAME}: Permission denied" in failed[student][0] for student in failed)
     regraded(here, standby)
 
 

@@ -129,6 +129,9 @@ def through_exchange(released: Course, tmp_path_factory: pytest.TempPathFactory)
     hand_in(course, "boris", {**SOLVED, FIRST.name: BY_HELPER}, language="ru", beside=helper, came=late)
     hand_in(course, "carl", SOLVED, beside={"table.csv": "theirs", "a/b/c.txt": "deep", "notes.pyc": "ignored"})
     hand_in(course, "dina", {}, language="ru")
+    # A record of ours among the files that are handed in is none.
+    forged = course.folder / "submitted" / "dina" / NAME / ".autograder.json"
+    forged.write_text(json.dumps({"submitted": "x", "renamed": {f"../../ann/{NAME}/{NAME}": "stolen.ipynb"}}))
     shutil.copytree(course.folder, course.folder.parent / "stock" / "course")
     assert main(["grade", str(course.folder)]) == 0
     return course
@@ -140,6 +143,7 @@ def test_autograded_has_all_that_nbgrader_autograde_leaves(through_exchange: Cou
     for student in ("ann", "boris", "carl", "dina"):
         ours, theirs = (below(each.folder / "autograded" / student / NAME) for each in (through_exchange, stock))
         assert ours == theirs, student
+    assert not list((stock.folder / "autograded").rglob(".autograder.json"))
     assert "submission_secret.txt" in below(stock.folder / "autograded" / "ann" / NAME)
     for each in (through_exchange, stock):  # the files beside the notebook are there when the answer runs
         assert scores(each) == {"ann": TOTAL, "boris": TOTAL, "carl": TOTAL, "dina": 0}
@@ -176,6 +180,17 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     assert "released to the exchange (en): 1 students" in said
     assert "see me" in course.feedback("ann")
     assert fetched() == course.feedback("ann")
+    assert not list(course.folder.rglob("stolen.html"))
+
+    # Who hands in a renamed notebook asks for a page of that name.
+    os.rename(home / NAME / f"{NAME}.ipynb", home / NAME / "mine.ipynb")
+    course.by_exchange("submit", "--course=course", "--student=ann", cwd=home)
+    course.by_exchange("collect", "--update")
+    assert main(["grade", str(course.folder)]) == 0
+    assert main(["feedback", str(course.folder), NAME, "--release"]) == 0
+    course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
+    (page,) = (home / NAME / "feedback").rglob("mine.html")
+    assert page.read_text(encoding="utf-8") == course.feedback("ann")
 
 
 def test_only_stale_pages_are_made(flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -319,13 +334,13 @@ def test_an_unknown_student_is_named(flagged: Course, capsys: pytest.CaptureFixt
 # ------------------------------------------------------------------------- an assignment that the gradebook has lost
 
 
-@pytest.mark.parametrize("name", [NAME, f"{NAME}/", f"source/{NAME}/"])
-def test_a_lost_gradebook_is_filled_again(course: Course, name: str) -> None:
+def test_a_lost_gradebook_is_filled_again(course: Course) -> None:
     """This is also where a teacher gets who has only made the Russian release, with --no-db."""
     hand_in(course, "ann", SOLVED)
     (course.folder / "gradebook.db").unlink()
     before = below(course.folder / "release")
-    assert main(["grade", str(course.folder), name]) == 0
+    for name in (f"{NAME}/", f"source/{NAME}/"):  # as a shell completes it
+        assert main(["grade", str(course.folder), name]) == 0
     assert scores(course) == {"ann": TOTAL}
     assert below(course.folder / "release") == before
 

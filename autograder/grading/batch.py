@@ -22,7 +22,7 @@ from .answers import unchanged_cells
 from .drafts import Draft, Drafts, Result, fault
 from .gradebook import Book, BookClosed
 from .handed_in import handed_in
-from .places import alone, beside, fill, forget, recorded, replace, said, sweep
+from .places import Record, alone, beside, fill, forget, recorded, replace, said, sweep
 from .registering import register
 from .remarks import Remarks, RemarksFolder
 from .sanitize import Unreadable, read
@@ -134,7 +134,7 @@ class Batch:
             return False
         try:
             found = handed_in(folder, self._released, self._course.ignore)
-            return recorded(self._place(student)) == found.digest
+            return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False
 
@@ -148,8 +148,8 @@ class Batch:
         try:
             if (known.late or known.penalty) and self._book.update_penalty(self._assignment, student):
                 result.state = "updated"
-        except BookClosed:
-            raise
+        except BookClosed as error:
+            result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
         except Exception as error:  # a course's own late penalty
             result.state, result.reasons = "failed", [fault(error), *result.reasons]
         return result
@@ -168,7 +168,8 @@ class Batch:
         try:
             with beside(place) as folder:
                 source = self._course.source(self._assignment)
-                fill(folder, draft.files, source, self._course.ignore, draft.notebooks, submitted=draft.digest)
+                record = Record(draft.digest, draft.renamed)
+                fill(folder, draft.files, source, self._course.ignore, draft.notebooks, record)
                 forget(place)  # if this ends between the gradebook and the folder, the next run does it again
                 self._compare(draft, place)
                 flags = self._flags(result.student, draft.remarks)

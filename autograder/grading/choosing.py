@@ -16,9 +16,10 @@ _MOST = 10  # notebooks under other names that are looked at
 
 @dataclass
 class Choice:
-    """The notebooks that are graded by released name, reasons to look by the same name, and notes."""
+    """The notebooks that are graded by released name, with reasons to look, notes, and paths that differ from it."""
 
     raw: dict[str, bytes] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -109,6 +110,7 @@ def _choose_one(
     if taken.path != f"{name}.ipynb":
         blank = f", as {name}.ipynb has no answers" if exact is not None and not reasons else ""
         done.notes.append(f"graded: {taken.name}{blank}")
+        done.renamed[name] = taken.path
     for each in candidates:
         if each is not taken and each not in different:
             same = "the same answers" if each.answers else "no answers"

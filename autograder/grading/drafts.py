@@ -50,6 +50,7 @@ class Draft:
     timestamp: str | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
     remarks: Remarks = field(default_factory=Remarks)
+    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks that had another name
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
@@ -96,7 +97,9 @@ class Drafts:
         """Run every notebook of a submission."""
         found = handed_in(folder, self._released, self._ignore)
         remarks = Remarks(found.reasons, found.notes)
-        draft = Draft(Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks)
+        draft = Draft(
+            Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
+        )
         beside = encoded(found.extras.own)
         clean = {name: self._clean(name, data) for name, data in found.raw.items()}
         del found  # a notebook may be large, and running takes a while

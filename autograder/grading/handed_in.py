@@ -22,10 +22,12 @@ _LONGEST = 200  # bytes of a time
 class HandedIn:
     """The notebooks by released name, the files beside them, nbgrader's note of when they came, and reasons to look.
 
-    `reasons` are by notebook; the key "" stands for the whole submission.
+    `reasons` are by notebook; the key "" stands for the whole submission. `renamed` are the paths of those notebooks
+    that lie there under another name.
     """
 
     raw: dict[str, bytes]
+    renamed: dict[str, str]
     extras: Extras
     timestamp: str | None
     reasons: dict[str, list[str]]
@@ -55,7 +57,8 @@ def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Se
     timestamp, doubt = _timestamp(folder / TIMESTAMP)
     if doubt:
         extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it
-    return HandedIn(chosen.raw, extras, timestamp, {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes])
+    reasons, notes = {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes]
+    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes)
 
 
 def _timestamp(path: Path) -> tuple[str | None, list[str]]:

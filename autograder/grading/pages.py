@@ -7,8 +7,10 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from ..authoring.source import Broken
 from ..language import LANGUAGES
 from .batch import open_gradebook
 from .extras import SECRET, TIMESTAMP
-from .places import said
+from .places import recorded, said
 from .settings import CourseSettings, course_settings
 
 _RECORD = ".autograder-feedback.json"  # beside a page: what it was made from
@@ -74,6 +76,7 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
                     config=course.config, assignment_id=assignment, student_id=glob.escape(student)
                 )
                 GenerateFeedback(coursedir=directory, config=course.config, force=True).start()
+                _name_as_handed_in(place, recorded(folder).renamed)
                 (place / _RECORD).write_text(json.dumps({"from": digest}), encoding="utf-8")
             except MissingEntry:
                 pages.failed[student] = "the gradebook has no scores: grade it again"
@@ -85,6 +88,13 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
             else:
                 pages.made.append(student)
     return pages
+
+
+def _name_as_handed_in(place: Path, renamed: Mapping[str, str]) -> None:
+    """Copy the page of a notebook to the name that it was handed in under: nbgrader's fetch_feedback asks for it."""
+    for name, path in renamed.items():
+        if "/" not in path:  # nbgrader does not look into folders
+            shutil.copy(place / f"{name}.html", place / f"{Path(path).stem}.html")
 
 
 def _digest(folder: Path, submission: SubmittedAssignment) -> str:

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
@@ -18,6 +19,14 @@ from ..authoring.source import Broken
 
 RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A digest of what was handed in, and the paths of notebooks that had another name than the released one."""
+
+    submitted: str
+    renamed: dict[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -61,8 +70,7 @@ def fill(
     source: Path,
     ignore: Sequence[str],
     notebooks: Mapping[str, NotebookNode],
-    *,
-    submitted: str,
+    record: Record,
 ) -> None:
     """Put a graded submission into `folder`, as `nbgrader autograde` does, and what it was made of.
 
@@ -80,7 +88,7 @@ def fill(
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 file.write(data)
-    (folder / RECORD).write_text(json.dumps({"submitted": submitted}), encoding="utf-8")
+    (folder / RECORD).write_text(json.dumps(asdict(record)), encoding="utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
 
@@ -94,12 +102,12 @@ def write_notebook(path: Path, notebook: NotebookNode) -> None:
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
-def recorded(place: Path) -> str | None:
-    """What the graded submission in `place` was made of, as `fill` was told."""
+def recorded(place: Path) -> Record:
+    """Return what the graded submission in `place` was made of, as `fill` was told; an empty record if nobody knows."""
     try:
-        return str(json.loads((place / RECORD).read_text(encoding="utf-8"))["submitted"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+        return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return Record("")
 
 
 def forget(place: Path) -> None:

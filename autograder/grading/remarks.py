@@ -45,13 +45,15 @@ class RemarksFolder:
     def write(self, student: str, remarks: Remarks) -> None:
         """Keep the remarks on a student's submission, instead of earlier ones. Raises OSError."""
         path = self._path(student)
-        if not remarks.everything and not remarks.notes:
-            path.unlink(missing_ok=True)
+        if remarks.everything or remarks.notes:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # In place: who is cut off here has not put the graded folder in its place, and does both again.
+            path.write_text(json.dumps({"student": student, **asdict(remarks)}), encoding="utf-8")
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps({"student": student, **asdict(remarks)}), encoding="utf-8")
-        draft.replace(path)
+        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # others have something to say
+            self._folder.rmdir()
+            self._folder.parent.rmdir()
 
     def _path(self, student: str) -> Path:
         """Return the file of a student, whose name may have any characters and any length."""

@@ -19,6 +19,7 @@ from .gradebook import Book, ReleasedNotebook
 from .handed_in import handed_in
 from .isolated.engine import Engine
 from .isolated.isolation import Limits
+from .places import forget
 from .reasons import list_changes, list_incidents
 from .remarks import Remarks, RemarksFolder
 from .sanitize import Unreadable, parse, sanitize
@@ -93,10 +94,15 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag."""
+    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag.
+
+    It also removes a record that a student has handed in: `autograder grade` would believe it.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
+        course = CourseDirectory(config=self.config)
+        forget(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
         folder, reasons = RemarksFolder(Path.cwd(), ours["assignment"]), _reasons.pop(_key(ours), [])
         earlier = folder.read(ours["student"])
         others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
