@@ -149,6 +149,12 @@ MESSAGES: dict[str, Text] = {
         "The process that ran this notebook ended here. Nothing after this cell was run.",
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
     ),
+    "run.refused": Text(
+        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself, but "
+        "the rest of this cell was not run.",
+        "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
+        "не снимает, но остаток ячейки не выполнен.",
+    ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",
         "Часть вывода этой ячейки не показана: его слишком много.",
@@ -192,6 +198,14 @@ MESSAGES: dict[str, Text] = {
     "note.unusual.autocast": Text(
         "Autocast is switched {value} in this notebook. The check ran without it.",
         "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
+    ),
+    "note.unusual.inference": Text(
+        "Inference mode is on in this notebook. The check ran without it.",
+        "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
+    ),
+    "note.unusual.mode": Text(
+        "A torch mode is left on in this notebook: {value}. The check ran without it.",
+        "В этой тетради остался включённым режим torch: {value}. Проверка выполнялась без него.",
     ),
     "note.left.grad_mode": Text(
         "Gradient tracking was left switched {value}; it was put back.",

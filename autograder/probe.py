@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import linecache
+import signal
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator
@@ -66,11 +67,16 @@ def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes. After a case that
     took too long the others are not tried: they count as too long as well.
     """
-    runs: list[Run] = []
     with as_in_a_fresh_process() as unusual:
-        for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
-            too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
-            runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
+        return observe_in_order(exercise, answer, seed, unusual)
+
+
+def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
+    """Do what `observe` does inside `as_in_a_fresh_process`, which has given `unusual`."""
+    runs: list[Run] = []
+    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+        too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
     return runs
 
 
@@ -85,9 +91,9 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             with limited(exercise.seconds):
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
             values = {str(name): canonical(value) for name, value in found.items()}
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # somebody has pressed Ctrl+C
             raised = _explain(error, answer, exercise)
         edited = tuple(_edited(case, untouched))
     if raised and raised.id == "raised.time":  # what was open may have been the probe's own
@@ -167,7 +173,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
     line, code = theirs or (None, "")
-    if isinstance(cause, (SystemExit, GeneratorExit)):
+    if isinstance(cause, (SystemExit, GeneratorExit, KeyboardInterrupt)):
         return Raised("answer", "raised.exit", {"type": kind}, line, code)
     if theirs is None and exercise.asks_for == "class":
         return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said})

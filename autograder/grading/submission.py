@@ -22,15 +22,21 @@ from .outputs import Room, kept_outputs
 from .salts import Salts
 from .shown import stopped
 
+_MOST_NOTES = 20
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 
 
 @dataclass
 class Outcome:
-    """What came of one submission. `flags` say what tampered with the grading, `ended` why its process was stopped."""
+    """What came of one submission.
+
+    `flags` say what tampered with the grading, `notes` what was refused and cost nothing, `ended` why its process was
+    stopped.
+    """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
 
@@ -95,14 +101,22 @@ class _Run:
             return None
         try:
             answer = ask()
-            for what in answer.get("reached", []):
-                self._flag(f"reached for what is hidden: {what}")
+            self._note_refused(answer.get("refused"))
+            if "tampered" in answer:
+                self._flag(str(answer["tampered"])[:80])
             return answer
         except Ended as ended:
             self._outcome.ended = ended.why
             if ended.why == "nonsense":
                 self._flag("what came over the channel was no message of the worker's")
             return None
+
+    def _note_refused(self, refused: Any) -> None:
+        """Note what a child says that it has refused. It may say anything."""
+        for what in refused if isinstance(refused, list) else []:
+            note = f"refused: {str(what)[:80]}"
+            if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
+                self._outcome.notes.append(note)
 
     def _flag(self, what: str) -> None:
         if what not in self._outcome.flags:
