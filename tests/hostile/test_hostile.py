@@ -137,6 +137,7 @@ def test_attack(attack: Attack, host: Host) -> None:
         assert any(attack.flagged in flag for flag in outcome.flags), (outcome.flags, outcome.ended)
     else:
         assert outcome.flags == []
+    assert any(attack.noted in note for note in outcome.notes) or not attack.noted
     assert (outcome.ended or "") in attack.ended.split("|")
     _is_harmless(outcome, notebook, attack)
     _nothing_is_left(notebook)

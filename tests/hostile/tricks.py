@@ -199,7 +199,7 @@ import autograder.measure as measure
 def made(self, storage): pass
 measure.LiveBytes.made.__code__ = made.__code__
 """,
-        flagged="__code__",
+        noted="__code__",
     ),
     Attack(
         "a default argument and a closure of our functions changed",
@@ -245,7 +245,6 @@ class Finder:
     def find_spec(self, name, path=None, target=None): return None
 sys.meta_path.insert(0, Finder())
 """,
-        flagged="sys.meta_path",
     ),
     Attack(
         "a TorchFunctionMode left on",
@@ -257,12 +256,11 @@ class Mode(TorchFunctionMode):
 mode = Mode()
 mode.__enter__()
 """,
-        flagged="TorchFunctionMode",
     ),
     Attack(
         "a trace function and a profile function left on",
         "import sys\nsys.settrace(lambda *args: None)\nsys.setprofile(lambda *args: None)",
-        flagged="sys.set",
+        noted="sys.set",
     ),
     Attack(
         "a thread that patches later",
@@ -289,9 +287,9 @@ true = lesson._memory_of_a_window
 def later():
     while True:
         lesson._memory_of_a_window = lambda train: AtMost(1, 0)
-        time.sleep(0.02)
+        time.sleep(0.001)
         lesson._memory_of_a_window = true
-        time.sleep(0.02)
+        time.sleep(0.001)
 _thread.start_new_thread(later, ())
 """,
         flagged="thread",
@@ -383,7 +381,7 @@ def train_epoch(*args):
 """,
         },
         without={},
-        flagged="frame",
+        noted="frame",
     ),
     Attack(
         "a counter of the probe found through a traceback's frames and set",
@@ -395,13 +393,13 @@ def train_epoch(*args):
     except ValueError as error:
         frame = error.__traceback__.tb_frame
     while frame:
-        if "runs" in frame.f_locals:
+        if hasattr(frame.f_locals.get("runs"), "times"):
             frame.f_locals["runs"].times = len(batches)
         frame = frame.f_back
 """,
         },
         without={},
-        flagged="frame",
+        noted="frame",
     ),
     Attack(
         "a counter of the probe found by gc and set",
@@ -415,7 +413,7 @@ def train_epoch(*args):
 """,
         },
         without={},
-        flagged="gc.",
+        noted="gc.",
     ),
     Attack(
         "a counter of the probe found through a signal handler's frame",
@@ -425,7 +423,7 @@ def train_epoch(*args):
     import signal
     def handler(number, frame):
         while frame:
-            if "runs" in frame.f_locals:
+            if hasattr(frame.f_locals.get("runs"), "times"):
                 frame.f_locals["runs"].times = len(batches)
             frame = frame.f_back
     signal.signal(signal.SIGUSR1, handler)

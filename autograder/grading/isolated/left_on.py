@@ -39,8 +39,8 @@ class LeftOn:
             yield
         finally:
             sys.meta_path = finders
-            for number, handler in handlers.items():
-                _signal.signal(number, handler)
+            for number in handlers.keys() | _handlers().keys():
+                _signal.signal(number, handlers.get(number, _signal.SIG_DFL))
 
     def now(self) -> list[str]:
         """Return what is on inside `in_order` and `as_in_a_fresh_process`: an answer has left it on in a check."""
