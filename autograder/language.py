@@ -96,6 +96,16 @@ MESSAGES: dict[str, Text] = {
         "It did not finish in {seconds} seconds: an endless loop?",
         "Вычисление не закончилось за {seconds} с: бесконечный цикл?",
     ),
+    "raised.flood": Text(
+        "It did not finish in {seconds} seconds: it was busy printing, {count} characters by then. Does it print in a "
+        "loop that does not end?",
+        "Вычисление не закончилось за {seconds} с: время ушло на печать, уже выведено символов: {count}. Нет ли печати "
+        "в цикле, который не завершается?",
+    ),
+    "raised.memory": Text(
+        "It did not finish in {seconds} seconds and took {size} GB of memory by then: does something grow in a loop?",
+        "Вычисление не закончилось за {seconds} с и заняло {size} ГБ памяти: не растёт ли что-то в цикле?",
+    ),
     "raised.exit": Text(
         "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
     ),

@@ -13,12 +13,13 @@ import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
 
+from . import overlong
 from .exercise import Case, Exercise
 from .language import Note
 from .observation import canonical, decode, encode
@@ -75,7 +76,7 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
     """Do what `observe` does inside `as_in_a_fresh_process`, which has given `unusual`."""
     runs: list[Run] = []
     for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
-        too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
+        too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
         runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
     return runs
 
@@ -86,6 +87,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
     values: dict[str, Any] = {}
     raised: Raised | None = None
+    held = overlong.resident()
     with undisturbed(notes):
         try:
             with limited(exercise.seconds):
@@ -95,8 +97,11 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
                 raise  # somebody has pressed Ctrl+C
             raised = _explain(error, answer, exercise)
+            held = overlong.resident() - held
         edited = tuple(_edited(case, untouched))
     if raised and raised.id == "raised.time":  # what was open may have been the probe's own
+        why = overlong.reason(raised.parameters, notes, held)
+        raised = replace(raised, id=why.id, parameters=why.parameters)
         notes = [note for note in notes if not note.id.startswith("note.left.")]
     return Run(values, raised, call, inputs, tuple(notes), edited)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from .. import overlong
 from ..exercise import Exercise
 from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
@@ -23,6 +24,7 @@ from .salts import Salts
 from .shown import stopped
 
 _MOST_NOTES = 20
+_BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 
 
@@ -39,6 +41,17 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
+    waited: float = 0.0  # seconds of these in which others had its processor
+
+    @property
+    def lacked_time(self) -> bool:
+        """Did it run out of time, while it had to wait for much of it?"""
+        late = self.ended == "time" or any(map(_ran_out_of_time, self.verdicts.values()))
+        return late and self.waited > self.seconds * _BUSY
+
+
+def _ran_out_of_time(verdict: Verdict) -> bool:
+    return verdict.finding is not None and any(note.id in overlong.IDS for note in verdict.finding.got)
 
 
 def run(engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts) -> Outcome:
@@ -85,6 +98,7 @@ class _Run:
                 self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
         finally:
             if child:
+                self._outcome.waited = child.waited()
                 child.end()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome

@@ -12,7 +12,7 @@ _PART = 1 << 16  # bytes of output that are shown at a time
 
 
 def run_command(command: str) -> int:
-    """Run a line of `!...` and show what it writes; return its exit code. It can read nothing and ends with its cell."""
+    """Run a line of `!...`, which can read nothing, and show what it writes. Returns its exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
