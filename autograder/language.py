@@ -151,6 +151,10 @@ MESSAGES: dict[str, Text] = {
         "Stopped: it ran longer than it may. Nothing after this cell was run.",
         "Остановлено: превышено допустимое время. Ячейки ниже не выполнялись.",
     ),
+    "run.cell": Text(
+        "This cell ran longer than a cell may and was stopped: an endless loop?",
+        "Ячейка выполнялась дольше допустимого и была остановлена: бесконечный цикл?",
+    ),
     "run.memory": Text(
         "Stopped: it took more memory than it may. Nothing after this cell was run.",
         "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",

@@ -14,6 +14,7 @@ from .. import overlong
 from ..exercise import Exercise
 from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
+from ..undisturbed import TimeIsUp
 from ..verdict import Verdict
 from .dialogue import Dialogue
 from .isolated.engine import Ended, Engine
@@ -42,16 +43,12 @@ class Outcome:
     ended: str | None = None
     seconds: float = 0.0
     waited: float = 0.0  # seconds of these in which others had its processor
+    late: bool = False  # a cell or a check ran longer than it may
 
     @property
     def lacked_time(self) -> bool:
-        """Did it run out of time, while it had to wait for much of it?"""
-        late = self.ended == "time" or any(map(_ran_out_of_time, self.verdicts.values()))
-        return late and self.waited > self.seconds * _BUSY
-
-
-def _ran_out_of_time(verdict: Verdict) -> bool:
-    return verdict.finding is not None and any(note.id in overlong.IDS for note in verdict.finding.got)
+        """Did it run out of time, and wait for much of it?"""
+        return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
 def run(engine: Engine, notebook: NotebookNode, judge: Judge | None, files: dict[str, str], salts: Salts) -> Outcome:
@@ -144,7 +141,9 @@ class _Run:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
-        return kept_outputs(answer.get("outputs"), number, self._room)
+        outputs = kept_outputs(answer.get("outputs"), number, self._room)
+        self._outcome.late |= any(output.get("ename") == TimeIsUp.__name__ for output in outputs)
+        return outputs
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:
         """The judgement on an exercise, whose check is the next cell."""
@@ -167,6 +166,8 @@ class _Run:
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
+        got = judgement.verdict.finding.got if judgement.verdict.finding else ()
+        self._outcome.late |= any(note.id in overlong.IDS for note in got)
         self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
         return judgement
 

@@ -197,11 +197,11 @@ LOOKING = [
     Habit(
         "gc.get_referrers", "import gc\nx = torch.ones(1)\nprint(len(gc.get_referrers(x)))", refused="gc.get_referrers"
     ),
-    Habit("currentframe", "import inspect\nprint(inspect.currentframe().f_lineno)", refused="a frame"),
+    Habit("currentframe", "import inspect\nprint(inspect.currentframe().f_lineno)", refused="sys._getframe"),
     Habit(
         "inspect.stack",
         "import inspect\ndef who():\n    return inspect.stack()[0].function\nprint(who())",
-        refused="a frame",
+        refused="sys._getframe",
     ),
     Habit(
         "a reference count by ctypes",

@@ -18,9 +18,10 @@ import torch
 from ... import exercises
 from ...exercise import Exercise
 from ...judge import screen
+from ...language import message
 from ...probe import Run, code_digest, observe_in_order
 from ...switches import as_in_a_fresh_process
-from ...undisturbed import limited
+from ...undisturbed import TimeIsUp, limited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
 from .isolation import Limits
@@ -101,7 +102,10 @@ class Worker:
         sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)  # type: ignore[assignment]
         try:
             with limited(self._limits.cell_seconds):
-                shell.run_cell(source, store_history=True)
+                result = shell.run_cell(source, store_history=True)
+            # The next alarm ends IPython while it shows the first one, and silence would be nbgrader's full marks.
+            if isinstance(result.error_in_exec or result.error_before_exec, TimeIsUp):
+                outputs.end_with(TimeIsUp.__name__, message("run.cell").read(None).splitlines())
         except BaseException as error:  # from a hook of the student's, or the alarm between two steps of IPython
             shell._showtraceback(type(error), error, [type(error).__name__])
         finally:

@@ -38,6 +38,11 @@ class Outputs:
             self.cells.append({"output_type": "error", "ename": "TooLong", "evalue": "", "traceback": lines})
         self.left -= min(size, max(self.left, 0))
 
+    def end_with(self, error: str, lines: list[str]) -> None:
+        """Show `lines` as the text of an error of that name, in the place of its own, whatever room is left."""
+        self.cells = [output for output in self.cells if output.get("ename") != error]
+        self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
+
     def stream(self, name: str, text: str) -> None:
         text = text[: max(self.left, 0)]
         self.left -= len(text)
