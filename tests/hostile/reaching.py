@@ -177,6 +177,23 @@ if not os.fork():
 """,
     ),
     Attack(
+        "the cores of others asked for, by many processes",
+        """
+import os, time
+cores = os.sched_getaffinity(0)
+for _ in range(6):
+    if not os.fork():
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            pass
+        os._exit(0)
+os.sched_setaffinity(0, [min(cores)])
+print("MOVED") if os.sched_getaffinity(0) != cores else None
+""",
+        never="MOVED",
+    ),
+    Attack(
         "the death signal taken away by another program in the worker's place",
         """
 import os, sys

@@ -27,9 +27,13 @@ from submissions import Submission, read
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.exercise import Exercise
+from autograder.grading.bench import Bench, Job
 from autograder.grading.course import make_course
+from autograder.grading.isolated.engine import Engine
 from autograder.grading.isolated.isolation import Limits
 from autograder.grading.sanitize import sanitize
+from autograder.grading.standby import Standby
+from autograder.grading.submission import Outcome
 from autograder.grading.turns import Turns
 from autograder.language import message
 from autograder.probe import observe
@@ -249,6 +253,17 @@ def test_who_is_alone_is_alone() -> None:
         thread.join()
     assert max(most) > 1
     assert log == [[]] * 4
+
+
+@pytest.mark.parametrize(("waited", "tries"), [(0.9, 2), (0.1, 1)])
+def test_what_lacked_time_is_tried_again_once(waited: float, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = [Outcome(late=True, seconds=1, waited=waited) for _ in range(3)]
+    left = iter(outcomes)
+    with Standby(Engine) as standby:
+        bench = Bench(standby)
+        monkeypatch.setattr(bench, "_run", lambda job, notebook: next(left))
+        done = bench.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook())
+    assert done is outcomes[tries - 1]
 
 
 @pytest.mark.parametrize(

@@ -295,6 +295,47 @@ _thread.start_new_thread(later, ())
         flagged="thread",
     ),
     Attack(
+        "a thread that an answer wakes, patching after its call",
+        """
+import threading, time
+from autograder.exercises import gradient_accumulation as lesson
+from autograder.observation import AtMost
+true, wake = lesson._memory_of_a_window, threading.Event()
+def later():
+    while wake.wait():
+        wake.clear()
+        lesson._memory_of_a_window = lambda train: AtMost(1, 0)
+        time.sleep(0.001)
+        lesson._memory_of_a_window = true
+threading.Thread(target=later, daemon=True).start()
+""",
+        answers={
+            "train_epoch": HALF["train_epoch"]
+            + """
+_train = train_epoch
+def train_epoch(*args):
+    wake.set()
+    return _train(*args)
+"""
+        },
+        without={},
+        flagged="thread",
+    ),
+    Attack(
+        "a TorchFunctionMode that an answer enters and leaves on",
+        """
+from torch.overrides import TorchFunctionMode
+class Zero(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+""",
+        answers={
+            "train_epoch": HALF["train_epoch"].replace("    total = 0.0", "    Zero().__enter__()\n    total = 0.0")
+        },
+        without={},
+        flagged="TorchFunctionMode",
+    ),
+    Attack(
         "a patch that takes itself away when it has lied",
         _LESSON
         + """
