@@ -96,6 +96,16 @@ MESSAGES: dict[str, Text] = {
         "It did not finish in {seconds} seconds: an endless loop?",
         "Вычисление не закончилось за {seconds} с: бесконечный цикл?",
     ),
+    "raised.flood": Text(
+        "It did not finish in {seconds} seconds: it was busy printing, {count} characters by then. Does it print in a "
+        "loop that does not end?",
+        "Вычисление не закончилось за {seconds} с: время ушло на печать, уже выведено символов: {count}. Нет ли печати "
+        "в цикле, который не завершается?",
+    ),
+    "raised.memory": Text(
+        "It did not finish in {seconds} seconds and took {size} GB of memory by then: does something grow in a loop?",
+        "Вычисление не закончилось за {seconds} с и заняло {size} ГБ памяти: не растёт ли что-то в цикле?",
+    ),
     "raised.exit": Text(
         "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
     ),
@@ -141,6 +151,10 @@ MESSAGES: dict[str, Text] = {
         "Stopped: it ran longer than it may. Nothing after this cell was run.",
         "Остановлено: превышено допустимое время. Ячейки ниже не выполнялись.",
     ),
+    "run.cell": Text(
+        "This cell ran longer than a cell may and was stopped: an endless loop?",
+        "Ячейка выполнялась дольше допустимого и была остановлена: бесконечный цикл?",
+    ),
     "run.memory": Text(
         "Stopped: it took more memory than it may. Nothing after this cell was run.",
         "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",
@@ -148,6 +162,12 @@ MESSAGES: dict[str, Text] = {
     "run.died": Text(
         "The process that ran this notebook ended here. Nothing after this cell was run.",
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
+    ),
+    "run.refused": Text(
+        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself, but "
+        "the rest of this cell was not run.",
+        "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
+        "не снимает, но остаток ячейки не выполнен.",
     ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",
@@ -196,6 +216,14 @@ MESSAGES: dict[str, Text] = {
     "note.unusual.autocast": Text(
         "Autocast is switched {value} in this notebook. The check ran without it.",
         "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
+    ),
+    "note.unusual.inference": Text(
+        "Inference mode is on in this notebook. The check ran without it.",
+        "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
+    ),
+    "note.unusual.mode": Text(
+        "A torch mode is left on in this notebook: {value}. The check ran without it.",
+        "В этой тетради остался включённым режим torch: {value}. Проверка выполнялась без него.",
     ),
     "note.left.grad_mode": Text(
         "Gradient tracking was left switched {value}; it was put back.",

@@ -8,16 +8,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import linecache
+import signal
 import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
 from typing import Any
 
 import torch
 
+from . import overlong
 from .exercise import Case, Exercise
 from .language import Note
 from .observation import canonical, decode, encode
@@ -66,11 +68,16 @@ def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes. After a case that
     took too long the others are not tried: they count as too long as well.
     """
-    runs: list[Run] = []
     with as_in_a_fresh_process() as unusual:
-        for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
-            too_long = runs and runs[-1].raised and runs[-1].raised.id == "raised.time"
-            runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
+        return observe_in_order(exercise, answer, seed, unusual)
+
+
+def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
+    """Do what `observe` does inside `as_in_a_fresh_process`, which has given `unusual`."""
+    runs: list[Run] = []
+    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+        too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
     return runs
 
 
@@ -80,17 +87,21 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
     call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
     values: dict[str, Any] = {}
     raised: Raised | None = None
+    held = overlong.resident()
     with undisturbed(notes):
         try:
             with limited(exercise.seconds):
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
             values = {str(name): canonical(value) for name, value in found.items()}
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # somebody has pressed Ctrl+C
             raised = _explain(error, answer, exercise)
+            held = overlong.resident() - held
         edited = tuple(_edited(case, untouched))
     if raised and raised.id == "raised.time":  # what was open may have been the probe's own
+        why = overlong.reason(raised.parameters, notes, held)
+        raised = replace(raised, id=why.id, parameters=why.parameters)
         notes = [note for note in notes if not note.id.startswith("note.left.")]
     return Run(values, raised, call, inputs, tuple(notes), edited)
 
@@ -113,7 +124,7 @@ def code_digest(answer: object) -> str | None:
     Of a class it is that of its functions: in a notebook only these have a source.
     """
     try:
-        source = "\n".join(inspect.getsource(function) for function in _functions(answer))
+        source = "\n".join(inspect.getsource(function) for function in functions_of(answer))
     except OSError:
         return None
     if not source:
@@ -167,7 +178,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         where = traceback.extract_tb(cause.__traceback__)[-1].name
         return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
     line, code = theirs or (None, "")
-    if isinstance(cause, (SystemExit, GeneratorExit)):
+    if isinstance(cause, (SystemExit, GeneratorExit, KeyboardInterrupt)):
         return Raised("answer", "raised.exit", {"type": kind}, line, code)
     if theirs is None and exercise.asks_for == "class":
         return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said})
@@ -189,7 +200,7 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
     A mistake shares its namespace with the probe: there, only what runs inside the mistake's own code counts, so that
     a mistake and a learner who makes it give the same observation.
     """
-    functions = _functions(answer)
+    functions = functions_of(answer)
     namespace = functions[0].__globals__ if functions else None
     shared = namespace is exercise.probe.__globals__
     own = {code for function in functions for code in _codes(function.__code__)} if shared else set()
@@ -205,7 +216,7 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
     return found
 
 
-def _functions(answer: object) -> list[FunctionType]:
+def functions_of(answer: object) -> list[FunctionType]:
     """A function itself, or the functions of a class."""
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._C import (
+    _len_torch_dispatch_stack,
+    _len_torch_function_stack,
+    _pop_torch_dispatch_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_dispatch_stack,
+    _push_on_torch_function_stack,
+)
 from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_tensors_hooks
 from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
 from torch.autograd import forward_ad
@@ -26,13 +34,14 @@ class _Switch:
     default: Any
 
 
-_CPU = torch.device("cpu")
 _SWITCHES = {
     "grad_mode": _Switch(torch.is_grad_enabled, torch.set_grad_enabled, True),
     "default_dtype": _Switch(torch.get_default_dtype, torch.set_default_dtype, torch.float32),
-    # None, not "cpu": a default device that is set, even to the CPU, is a mode that every factory call goes through.
+    # Not `get_default_device`: a device that is set, even the CPU, is a mode that every factory call goes through.
     "default_device": _Switch(
-        torch.get_default_device, lambda device: torch.set_default_device(None if device == _CPU else device), _CPU
+        lambda: getattr(getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None), "device", None),
+        torch.set_default_device,
+        None,
     ),
     "anomaly": _Switch(torch.is_anomaly_enabled, torch.set_anomaly_enabled, False),
     "deterministic": _Switch(torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, False),
@@ -49,15 +58,35 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
 
     Yields a note for each switch that was set otherwise.
     """
-    before = {name: switch.read() for name, switch in _SWITCHES.items()}
-    unusual = [name for name, switch in _SWITCHES.items() if before[name] != switch.default]
-    try:
+    inferring = torch.is_inference_mode_enabled()
+    with torch.inference_mode(False) if inferring else nullcontext():
+        before = {name: switch.read() for name, switch in _SWITCHES.items()}
+        unusual = [name for name, switch in _SWITCHES.items() if before[name] != switch.default]
+        notes = [Note(f"note.unusual.{name}", {"value": _said(before[name])}) for name in unusual]
+        if inferring:
+            notes.append(Note("note.unusual.inference", {}))
         for name in unusual:
             _SWITCHES[name].write(_SWITCHES[name].default)
-        yield [Note(f"note.unusual.{name}", {"value": _said(before[name])}) for name in unusual]
+        try:
+            with _without_modes() as modes:
+                yield notes + [Note("note.unusual.mode", {"value": type(mode).__name__}) for mode in modes]
+        finally:
+            for name in unusual:
+                _SWITCHES[name].write(before[name])
+
+
+@contextmanager
+def _without_modes() -> Iterator[list[Any]]:
+    """Take off the function and dispatch modes that are entered, and enter them again. Yields them."""
+    functions = [_pop_torch_function_stack() for _ in range(_len_torch_function_stack())]
+    dispatches = [_pop_torch_dispatch_stack(None) for _ in range(_len_torch_dispatch_stack())]
+    try:
+        yield functions + dispatches
     finally:
-        for name in unusual:
-            _SWITCHES[name].write(before[name])
+        for mode in reversed(dispatches):
+            _push_on_torch_dispatch_stack(mode)
+        for mode in reversed(functions):
+            _push_on_torch_function_stack(mode)
 
 
 @contextmanager

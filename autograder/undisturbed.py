@@ -17,7 +17,9 @@ import torch
 
 from .language import Note
 from .switches import putting_back
+from .waiting import Deadline
 
+_AGAIN = 0.1  # seconds until code that catches BaseException in its loop gets the next TimeIsUp
 SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 
@@ -115,17 +117,24 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in the running code after `seconds`; no limit without a timer (Windows, another thread)."""
+    """Raise TimeIsUp in the running code after `seconds`, without those in which others had the processor.
+
+    There is no limit without a timer (Windows, another thread).
+    """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    deadline = Deadline(seconds, os.getpid())
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeIsUp
+        left = deadline.left()
+        if left <= 0:
+            raise TimeIsUp
+        signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
 
     previous = signal.signal(signal.SIGALRM, ring)
-    # Again every 0.1 s: code that catches BaseException in its loop gets the next one.
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield
     finally:

@@ -91,7 +91,7 @@ def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
         assert child.ask("guard", salt="cd") == {
             "changed": [],
             "fingerprint": engine.fingerprint("cd", "gradient_accumulation", {}),
-            "reached": [],
+            "refused": [],
         }
 
 

@@ -1674,7 +1674,7 @@ def _matrix_and_products(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Ten
     """J, `v`, and what `swapped` gives, all in float64."""
     x, v = x.detach(), v.detach()
     matrix: Any = functional.jacobian(f, x)
-    _, product = torch.func.jvp(f, (x,), (v,))
+    product: Any = torch.func.jvp(f, (x,), (v,))[1]
     return matrix.double(), v.double(), product.double()
 
 

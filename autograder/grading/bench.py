@@ -21,6 +21,7 @@ from .sanitize import Released
 from .solved import rehearse, try_solution
 from .standby import Standby
 from .submission import Outcome, run
+from .turns import Turns
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
@@ -53,6 +54,7 @@ class Bench:
         self._tried: dict[Job, None] = {}  # in their order
         self._salts: Salts | None = None
         self._preparing = threading.Lock()
+        self._turns = Turns()
 
     def prepare(self, job: Job) -> Salts:
         """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
@@ -94,9 +96,17 @@ class Bench:
     def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
         """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
 
-        Run it once more when its process ended by itself, and as often as the template ended under it. Raises Broken
-        and CannotIsolate.
+        Run it once more when its process ended by itself, as often as the template ended under it, and once more alone
+        when it ran out of time on a busy machine. Raises Broken and CannotIsolate.
         """
+        with self._turns.shared():
+            outcome = self._run(job, notebook, beside)
+        if outcome.lacked_time:
+            with self._turns.alone():
+                outcome = self._run(job, notebook, beside)
+        return outcome
+
+    def _run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
         tries = 2
         while True:
             salts = self.prepare(job)

@@ -45,6 +45,10 @@ class Dialogue:
         self._next += 1
         self._sent = self._next
 
+    def waited(self) -> float:
+        """Return the seconds for which others had the child's processor."""
+        return self._child.waited()
+
     def end(self) -> None:
         self._child.kill()
 

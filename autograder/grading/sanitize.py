@@ -64,7 +64,7 @@ class Sanitized:
 
     notebook: NotebookNode
     missing: list[str] = field(default_factory=list)  # released cells that are not there
-    repeated: list[str] = field(default_factory=list)  # those that are there more than once: the last one counts
+    repeated: list[str] = field(default_factory=list)  # graded ones with several texts: the last one counts
     changed: list[str] = field(default_factory=list)  # locked ones with another text
 
 
@@ -136,7 +136,9 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     names = [grade_id_of(cell) for cell in cells]
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
-    done.repeated = sorted({name for index, name in enumerate(names) if last.get(name, index) != index})
+    # Copies of one text earn the same. An answer without points of its own may be split: both halves are run.
+    texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
+    done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
     ids: set[str] = set()
     for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
         known = released.get(name) if last.get(name) == index else None

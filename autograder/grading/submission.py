@@ -9,10 +9,12 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from .. import overlong
 from ..authoring.source import CHECK
 from ..exercise import Exercise
 from ..judge import screen, unobserved
 from ..language import LANGUAGES, Note
+from ..undisturbed import TimeIsUp
 from ..verdict import Verdict
 from .dialogue import Dialogue
 from .isolated.engine import Ended, Engine
@@ -22,15 +24,30 @@ from .outputs import Room, kept_outputs
 from .salts import Salts
 from .shown import stopped
 
+_MOST_NOTES = 20
+_BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
+
 
 @dataclass
 class Outcome:
-    """What came of one submission. `flags` say what tampered with the grading, `ended` why its process was stopped."""
+    """What came of one submission.
+
+    `flags` say what tampered with the grading, `notes` what was refused and cost nothing, `ended` why its process was
+    stopped.
+    """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
+    waited: float = 0.0  # seconds of these in which others had its processor
+    late: bool = False  # a cell or a check ran longer than it may
+
+    @property
+    def lacked_time(self) -> bool:
+        """Did it run out of time, and wait for much of it?"""
+        return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
 def run(
@@ -110,6 +127,7 @@ class _Run:
                 self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
         finally:
             if child:
+                self._outcome.waited = child.waited()
                 child.end()
         self._outcome.seconds = time.monotonic() - start
         return self._outcome
@@ -126,14 +144,22 @@ class _Run:
             return None
         try:
             answer = ask()
-            for what in answer.get("reached", []):
-                self._flag(f"reached for what is hidden: {what}")
+            self._note_refused(answer.get("refused"))
+            if "tampered" in answer:
+                self._flag(str(answer["tampered"])[:80])
             return answer
         except Ended as ended:
             self._outcome.ended = ended.why
             if ended.why == "nonsense":
                 self._flag("what came over the channel was no message of the worker's")
             return None
+
+    def _note_refused(self, refused: Any) -> None:
+        """Note what a child says that it has refused. It may say anything."""
+        for what in refused if isinstance(refused, list) else []:
+            note = f"refused: {str(what)[:80]}"
+            if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
+                self._outcome.notes.append(note)
 
     def _flag(self, what: str) -> None:
         if what not in self._outcome.flags:
@@ -147,7 +173,9 @@ class _Run:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
-        return kept_outputs(answer.get("outputs"), number, self._room)
+        outputs = kept_outputs(answer.get("outputs"), number, self._room)
+        self._outcome.late |= any(output.get("ename") == TimeIsUp.__name__ for output in outputs)
+        return outputs
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:
         """Return the judgement on an exercise, with what the cells that have been run define."""
@@ -169,6 +197,8 @@ class _Run:
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
                 judgement = self._unless_tampered(child, exercise, judgement)
+        got = judgement.verdict.finding.got if judgement.verdict.finding else ()
+        self._outcome.late |= any(note.id in overlong.IDS for note in got)
         self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
         return judgement
 

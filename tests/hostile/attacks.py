@@ -41,6 +41,7 @@ class Attack:
 
     `without` are the answers of the same submission without the trick, where that is inside the answers. `flagged` is
     a part of the reason that an instructor reads, "" where nothing of the grading was touched: mere misbehaviour.
+    `noted` is a part of the note about what was refused: that costs nothing, and gains nothing.
     `ended` is why the process was stopped, if it was; where it depends on the machine, several words with | between.
     """
 
@@ -51,5 +52,6 @@ class Attack:
     without: Mapping[str, str] | None = None
     edit: Edit | None = None
     flagged: str = ""
+    noted: str = ""
     ended: str = ""
     never: str = ""  # a text that must not reach the graded notebook

@@ -122,7 +122,7 @@ def is_right(accumulate):
 """
         },
         without={},
-        flagged="gc.",
+        noted="gc.",
     ),
     Attack(
         "the channel object found by stack walk, the worker's answers forged through it",
@@ -143,7 +143,7 @@ def is_right(accumulate):
 """
         },
         without={},
-        flagged="frame",
+        noted="frame",
     ),
     Attack(
         "the method that observes replaced",

@@ -75,7 +75,7 @@ print("OTHERS", others) if others else None
 print("PARENT", os.getppid()) if os.getppid() else None
 """,
         never="OTHERS|PARENT|SECRET",
-        flagged="/proc",
+        noted="/proc",
     ),
     Attack(
         "the grader's memory searched through /proc/self/mem",
@@ -91,14 +91,14 @@ with open("/proc/self/mem", "rb", 0) as memory:
             found.append(b"SEC" + b"RET" in data)
 print("FOUND") if any(found) else None
 """,
-        flagged="/proc",
+        noted="/proc",
         never="FOUND",
     ),
     Attack(
         "ctypes in the notebook",
         "import ctypes\nctypes.CDLL(None).getpid()\nprint('CALLED')",
         never="CALLED",
-        flagged="ctypes",
+        noted="ctypes",
     ),
     Attack(
         "ptrace and process_vm_readv on the worker, by another program",
@@ -133,7 +133,7 @@ while frame:
     frame = frame.f_back
 """,
         never="HIDDEN",
-        flagged="gc.",
+        noted="gc.",
     ),
     Attack(
         "solutions looked for in the package",
@@ -175,6 +175,23 @@ if not os.fork():
         time.sleep(1000)
     os._exit(0)
 """,
+    ),
+    Attack(
+        "the cores of others asked for, by many processes",
+        """
+import os, time
+cores = os.sched_getaffinity(0)
+for _ in range(6):
+    if not os.fork():
+        os.sched_setaffinity(0, range(os.cpu_count()))
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            pass
+        os._exit(0)
+os.sched_setaffinity(0, [min(cores)])
+print("MOVED") if os.sched_getaffinity(0) != cores else None
+""",
+        never="MOVED",
     ),
     Attack(
         "the death signal taken away by another program in the worker's place",

@@ -13,7 +13,6 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,103 +23,26 @@ import pytest
 import reaching
 import tricks
 from attacks import HALF, Attack
-from submissions import Submission
+from host import EXERCISES, Host, code_cell, open_host, points
 
 import notebooks
-from autograder.authoring.notebooks import source_notebook, student_notebook
-from autograder.authoring.source import Lesson, solutions
+from autograder.authoring.source import Lesson
 from autograder.exercise import Exercise
-from autograder.grading import hidden
-from autograder.grading.isolated.engine import Engine
 from autograder.grading.isolated.isolation import Limits
-from autograder.grading.judging import Judge
-from autograder.grading.salts import Salts
-from autograder.grading.sanitize import Released, sanitize
 from autograder.grading.scores import is_check, score_of
-from autograder.grading.solved import rehearse
-from autograder.grading.submission import Outcome, run
+from autograder.grading.submission import Outcome
 from autograder.verdict import MIME
 
 LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 ATTACKS = [*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL]
-_EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
-_NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
-
-
-@dataclass
-class Host:
-    """What attacks are made on: an engine, the assignment, and a folder beside the course."""
-
-    engine: Engine
-    judge: Judge
-    released: dict[str, Released]
-    blank: dict[str, Any]
-    solved: dict[str, str]
-    folder: Path
-    salts: Salts
-    plain: dict[str, dict[str, float]] = field(default_factory=dict)  # points without a trick, by answers
-
-    def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
-        """Grade a notebook; its outcome and what becomes of it."""
-        clean = sanitize(raw, self.released, None)
-        return run(self.engine, clean.notebook, self.judge, {}, self.salts), clean.notebook
-
-    def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
-        """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
-        filled = Submission("x", "en", answers).notebook(nbformat.from_dict(self.blank))
-        raw: dict[str, Any] = json.loads(json.dumps(filled))
-        raw["cells"] = [
-            _cell("namespace", _NAMESPACE),
-            *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and _is_needed(cell)),
-            _cell("last", last),
-        ]
-        raw["cells"].insert(3, _cell("first", first))
-        return raw
-
-    def points_without(self, answers: dict[str, str]) -> dict[str, float]:
-        key = json.dumps(answers)
-        if key not in self.plain:
-            outcome, _ = self.hand_in(self.notebook(answers))
-            assert not outcome.flags
-            self.plain[key] = points(outcome)
-        return self.plain[key]
-
-
-def _is_needed(cell: dict[str, Any]) -> bool:
-    role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
-    return name in _EXERCISES if role else cell["source"].startswith(("import torch", "from autograder import"))
-
-
-def _cell(name: str, source: str) -> dict[str, Any]:
-    return {"cell_type": "code", "id": name, "source": source, "metadata": {}, "outputs": [], "execution_count": None}
-
-
-def points(outcome: Outcome) -> dict[str, float]:
-    return {name: verdict.points for name, verdict in outcome.verdicts.items() if verdict.points}
 
 
 @pytest.fixture(scope="module")
 def host(
     lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Host]:
-    folder = tmp_path_factory.mktemp("hostile")
-    (folder / "course").mkdir()
-    (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
-    folder.joinpath("course").chmod(0o777)
-    blank = student_notebook(source_notebook(lesson_source, exercises), "en")
-    judge = Judge(hidden.answers(folder / "course", lesson_source, exercises))
-    released = {}
-    for cell in blank.cells:
-        ours = cell.metadata.get("nbgrader")
-        if ours:
-            locked = ours.locked or (ours.grade and not ours.solution)
-            released[ours.grade_id] = Released(
-                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
-            )
-    solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
-    with Engine(LIMITS) as engine:
-        rehearse(engine, lesson_source, exercises, {})
-        yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine))
+    with open_host(lesson_source, exercises, tmp_path_factory.mktemp("hostile"), LIMITS) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -139,6 +61,7 @@ def test_attack(attack: Attack, host: Host) -> None:
         assert any(attack.flagged in flag for flag in outcome.flags), (outcome.flags, outcome.ended)
     else:
         assert outcome.flags == []
+    assert any(attack.noted in note for note in outcome.notes) or not attack.noted
     assert (outcome.ended or "") in attack.ended.split("|")
     _is_harmless(outcome, notebook, attack)
     _nothing_is_left(notebook)
@@ -149,25 +72,25 @@ def test_attack(attack: Attack, host: Host) -> None:
 @pytest.mark.parametrize("cells_after", [0, 2000])
 def test_who_ends_right_after_a_check_keeps_its_points(host: Host, cells_after: int) -> None:
     """The cells after a check are sent to it before it has shown that nothing was replaced: it shows that first."""
-    raw = host.notebook({**HALF, **{name: host.solved[name] for name in _EXERCISES[:2]}})
+    raw = host.notebook({**HALF, **{name: host.solved[name] for name in EXERCISES[:2]}})
     ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in raw["cells"]]
-    after = ids.index(f"check-{_EXERCISES[1]}") + 1
-    end = _cell("end", "import os\nos._exit(0)")
-    raw["cells"][after:after] = [end, *(_cell(f"after-{number}", "x = 1") for number in range(cells_after))]
+    after = ids.index(f"check-{EXERCISES[1]}") + 1
+    end = code_cell("end", "import os\nos._exit(0)")
+    raw["cells"][after:after] = [end, *(code_cell(f"after-{number}", "x = 1") for number in range(cells_after))]
     for _ in range(5):
         outcome, _ = host.hand_in(copy.deepcopy(raw))
         assert (outcome.ended, outcome.flags) == ("died", [])
-        assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES[:2]}
+        assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in EXERCISES[:2]}
 
 
 def test_a_thousand_little_cells_are_run(host: Host) -> None:
     """Neither side waits for the other to take what it has sent."""
     raw = host.notebook(host.solved)
-    little = [_cell(f"little-{number}", f"print({number}, 'Я' * {number})") for number in range(1000)]
+    little = [code_cell(f"little-{number}", f"print({number}, 'Я' * {number})") for number in range(1000)]
     raw["cells"][2:2] = little
     outcome, notebook = host.hand_in(raw)
     assert (outcome.ended, outcome.flags) == (None, [])
-    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES}
+    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in EXERCISES}
     shown = [cell.outputs[0].text for cell in notebook.cells if cell.id.startswith("little-")]
     assert shown == [f"{number} {'Я' * number}\n" for number in range(1000)]
 
@@ -221,4 +144,4 @@ def _namespace(process: str) -> str:
 def _honest_ones_are_graded(host: Host) -> None:
     outcome, _ = host.hand_in(host.notebook(host.solved))
     assert (outcome.flags, outcome.ended) == ([], None)
-    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in _EXERCISES}
+    assert points(outcome) == {name: host.judge.answers.exercises[name].points for name in EXERCISES}

@@ -194,7 +194,7 @@ import autograder.measure as measure
 def made(self, storage): pass
 measure.LiveBytes.made.__code__ = made.__code__
 """,
-        flagged="__code__",
+        noted="__code__",
     ),
     Attack(
         "the closure of one of our functions changed",
@@ -239,7 +239,6 @@ class Finder:
     def find_spec(self, name, path=None, target=None): return None
 sys.meta_path.insert(0, Finder())
 """,
-        flagged="sys.meta_path",
     ),
     Attack(
         "a TorchFunctionMode left on",
@@ -251,12 +250,11 @@ class Mode(TorchFunctionMode):
 mode = Mode()
 mode.__enter__()
 """,
-        flagged="TorchFunctionMode",
     ),
     Attack(
         "a trace function and a profile function left on",
         "import sys\nsys.settrace(lambda *args: None)\nsys.setprofile(lambda *args: None)",
-        flagged="sys.set",
+        noted="sys.set",
     ),
     Attack(
         "a thread that patches later",
@@ -281,12 +279,52 @@ true = measure.LiveBytes.made
 def later():
     while True:
         measure.LiveBytes.made = lambda self, storage: None
-        time.sleep(0.02)
+        time.sleep(0.001)
         measure.LiveBytes.made = true
-        time.sleep(0.02)
+        time.sleep(0.001)
 _thread.start_new_thread(later, ())
 """,
         flagged="thread",
+    ),
+    Attack(
+        "a thread that an answer wakes, patching after its call",
+        """
+import threading, time
+import autograder.measure as measure
+true, wake = measure.LiveBytes.made, threading.Event()
+def later():
+    while wake.wait():
+        wake.clear()
+        measure.LiveBytes.made = lambda self, storage: None
+        time.sleep(0.001)
+        measure.LiveBytes.made = true
+threading.Thread(target=later, daemon=True).start()
+""",
+        answers={
+            "train_epoch": HALF["train_epoch"]
+            + """
+_train = train_epoch
+def train_epoch(*args):
+    wake.set()
+    return _train(*args)
+"""
+        },
+        without={},
+        flagged="thread",
+    ),
+    Attack(
+        "a TorchFunctionMode that an answer enters and leaves on",
+        """
+from torch.overrides import TorchFunctionMode
+class Zero(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+""",
+        answers={
+            "train_epoch": HALF["train_epoch"].replace("    total = 0.0", "    Zero().__enter__()\n    total = 0.0")
+        },
+        without={},
+        flagged="TorchFunctionMode",
     ),
     Attack(
         "a patch that takes itself away when it has lied",
@@ -370,7 +408,7 @@ def train_epoch(*args):
 """,
         },
         without={},
-        flagged="frame",
+        noted="frame",
     ),
     Attack(
         "a counter of the probe found through a traceback's frames and set",
@@ -382,13 +420,13 @@ def train_epoch(*args):
     except ValueError as error:
         frame = error.__traceback__.tb_frame
     while frame:
-        if "runs" in frame.f_locals:
+        if hasattr(frame.f_locals.get("runs"), "times"):
             frame.f_locals["runs"].times = len(batches)
         frame = frame.f_back
 """,
         },
         without={},
-        flagged="frame",
+        noted="frame",
     ),
     Attack(
         "a counter of the probe found by gc and set",
@@ -402,7 +440,7 @@ def train_epoch(*args):
 """,
         },
         without={},
-        flagged="gc.",
+        noted="gc.",
     ),
     Attack(
         "a counter of the probe found through a signal handler's frame",
@@ -412,7 +450,7 @@ def train_epoch(*args):
     import signal
     def handler(number, frame):
         while frame:
-            if "runs" in frame.f_locals:
+            if hasattr(frame.f_locals.get("runs"), "times"):
                 frame.f_locals["runs"].times = len(batches)
             frame = frame.f_back
     signal.signal(signal.SIGUSR1, handler)

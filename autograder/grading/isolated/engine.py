@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ...waiting import Deadline, waited
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .isolation import Limits
 from .kernel import CannotIsolate
@@ -172,15 +173,22 @@ class Child:
         return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """What it says next. Raises Ended."""
-        try:
-            return self._channel.receive(seconds, self._look)
-        except Closed:
-            raise Ended("died") from None
-        except TimedOut:
-            raise Ended("time") from None
-        except Malformed:
-            raise Ended("nonsense") from None
+        """What it says next; the time in which others had its processor is not counted. Raises Ended."""
+        deadline = Deadline(seconds, self._process)
+        while (left := deadline.left()) > 0:
+            try:
+                return self._channel.receive(left, self._look)
+            except Closed:
+                raise Ended("died") from None
+            except TimedOut:
+                pass
+            except Malformed:
+                raise Ended("nonsense") from None
+        raise Ended("time")
+
+    def waited(self) -> float:
+        """Return the seconds for which it was ready to run and others had its processor."""
+        return waited(self._process)
 
     def _look(self) -> None:
         if sum(map(memory, tree(self._process))) > self._limits.memory:

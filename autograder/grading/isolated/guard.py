@@ -36,9 +36,13 @@ _GUARDED = re.compile(
     r"builtins|torch|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
     r"|torch\.nn\.(functional|parameter|modules\.(module|linear|activation|loss|container))|torch\.linalg|torch\.random"
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
-    r"|torch\.testing\._comparison|autograder(\.\w+)*|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
+    r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
 )  # what probes and our own code call by name
+_ONLY_SHOWN = re.compile(
+    r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
+    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
+)  # what no observation rests on: how things are displayed, what a reload writes anew, what warnings leave
 _WATCHED = (
     FunctionType,
     BuiltinFunctionType,
@@ -85,7 +89,7 @@ class Guard:
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
-        self.reached: list[str] = []  # what `watch` has refused
+        self.refused: list[str] = []  # what `watch` has refused
         seen: set[int] = set()
         modules: dict[str, Any] = {}
         # Ours last: what they take from torch is then watched, and called, as torch's.
@@ -101,7 +105,8 @@ class Guard:
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None
         self._look_at(self._names)
-        self._left_on = LeftOn()
+        processwide = LeftOn()
+        self.in_order, self.left_on = processwide.in_order, processwide.now
         pin(self)
 
     def _watch(
@@ -120,6 +125,8 @@ class Guard:
             if not whole and not issubclass(type(inner), _WATCHED):
                 continue
             path = f"{where}.{name}"
+            if _ONLY_SHOWN.fullmatch(path):
+                continue
             was[name] = value
             if id(inner) in seen:
                 continue
@@ -152,13 +159,13 @@ class Guard:
         self._addresses = _digest(each.addresses for each in names)
 
     def changed(self) -> list[str]:
-        """Names of what is not what it was, of what stands between a call and torch, and of what was reached for."""
+        """Return the names of what is not what it was."""
         return self._named(self._tables.changed())
 
     def _named(self, tables: list[int]) -> list[str]:
         found = [path for index in tables for path in self._looked_at[index].changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
-        return found + self._left_on.now() + self.reached
+        return found
 
     def proof(self, salt: str) -> tuple[list[str], str]:
         """What `changed` says, and a fingerprint: the same in every untouched child of one template.
@@ -173,5 +180,5 @@ class Guard:
         return self._named(tables), _digest((salt.encode(), now, cells.tobytes())).hex()
 
     def watch(self) -> None:
-        """From now on refuse the ways to what is hidden, and note them in `reached`. For a student's own code."""
-        watch(self._functions, self.reached)
+        """Refuse a student's own code the ways to what is hidden from now on, and note them in `refused`."""
+        watch(self._functions, self.refused)

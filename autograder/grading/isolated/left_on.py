@@ -1,56 +1,60 @@
-"""What stands between a call and torch though no name is replaced: modes, tracing, import hooks, handlers, threads."""
+"""What is left on in the process and runs code of a student's: tracing, import hooks, signal handlers, modes."""
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # what `signal` makes enums of, 64 times for each look
-import asyncio
-import os
 import signal
 import sys
-import threading
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from torch.overrides import _get_current_function_mode_stack
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 
 from .channel import pin
 
+_SIGNALS = tuple(map(int, signal.valid_signals()))
+_Handlers = dict[int, Callable[..., object]]
+
 
 class LeftOn:
-    """Made in the template: what is there then is not a submission's."""
+    """A comparison with what was on in the template."""
 
     def __init__(self) -> None:
-        self._finders, self._handlers, self._threads = list(sys.meta_path), _handlers(), _links()
+        self._finders, self._handlers = list(sys.meta_path), _handlers()
         pin(self)
 
+    @contextmanager
+    def in_order(self) -> Iterator[None]:
+        """Switch off what a notebook has left on, and put it back: handlers of signals and import hooks.
+
+        A trace or profile function stays off: it would see the grader's own frames.
+        """
+        sys.settrace(None)
+        sys.setprofile(None)
+        finders, handlers = sys.meta_path, _handlers()
+        sys.meta_path = list(self._finders)
+        for number in handlers.keys() | self._handlers.keys():
+            _signal.signal(number, _signal.SIG_IGN if number == _signal.SIGINT else _signal.SIG_DFL)
+        try:
+            yield
+        finally:
+            sys.meta_path = finders
+            for number in handlers.keys() | _handlers().keys():
+                _signal.signal(number, handlers.get(number, _signal.SIG_DFL))
+
     def now(self) -> list[str]:
+        """Return what is on inside `in_order` and `as_in_a_fresh_process`: an answer has left it on in a check."""
         ways = {
-            "a TorchFunctionMode is left on": bool(_get_current_function_mode_stack()),
-            "a TorchDispatchMode is left on": bool(_get_current_dispatch_mode_stack()),
+            "a TorchFunctionMode is left on": _len_torch_function_stack() > 0,
+            "a TorchDispatchMode is left on": _len_torch_dispatch_stack() > 0,
             "sys.settrace": sys.gettrace() is not None,
             "sys.setprofile": sys.getprofile() is not None,
             "sys.meta_path": sys.meta_path[: len(self._finders)] != self._finders,
-            "a signal handler is left on": _handlers() != self._handlers,
-            "a thread is left running": _links() > self._threads and _started() > 0,
+            "a signal handler is left on": bool(_handlers()),
         }
         return [name for name, holds in ways.items() if holds]
 
 
-_SIGNALS = tuple(map(int, signal.valid_signals()))
-
-
-def _links() -> int:
-    """As many as threads of this process, and a constant."""
-    return os.stat("/proc/self/task").st_nlink
-
-
-def _started() -> int:
-    """How many threads run beside the main one, without the event loop that IPython starts for `%%bash` and keeps."""
-    loop = asyncio.BaseEventLoop.run_forever.__code__
-    targets = [getattr(thread, "_target", None) for thread in threading.enumerate()]
-    return len(os.listdir("/proc/self/task")) - 1 - any(getattr(each, "__code__", None) is loop for each in targets)
-
-
-def _handlers() -> list[Any]:
-    """The functions that signals call: with the frame that they interrupt."""
-    return [found for number in _SIGNALS if callable(found := _signal.getsignal(number))]
+def _handlers() -> _Handlers:
+    """Return the functions that signals call, with the frame that they interrupt."""
+    return {number: found for number in _SIGNALS if callable(found := _signal.getsignal(number))}

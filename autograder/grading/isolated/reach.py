@@ -5,6 +5,7 @@ The interpreter asks an audit hook before it does any of this, and a hook cannot
 
 from __future__ import annotations
 
+import cProfile
 import re
 import sys
 import sysconfig
@@ -13,12 +14,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ...language import message
 from .root import visible
 
 _QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))
 _REACHING = re.compile(
     r"gc\.get_\w+|ctypes\.(dlopen|dlsym|cdata|cdata/buffer|addressof|call_function|string_at|wstring_at)"
-    r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook)"
+    r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _MEMORY = re.compile(r"/proc/.*/(mem|maps)")
@@ -30,7 +32,7 @@ _OPENING = (*_LENDING, "/IPython/core/interactiveshell.py")  # has an `open` of 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
     """What an event of the interpreter's is called in a reason, if it is one that tampering needs."""
     if event == "object.__getattr__":
-        return f"a frame ({arguments[1]})" if arguments[1] in _FRAMES else None
+        return str(arguments[1]) if arguments[1] in _FRAMES else None
     if event == "object.__setattr__":
         path = functions.get(id(arguments[0]))
         return f"{path}.{arguments[1]}" if path else None
@@ -38,7 +40,7 @@ def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, st
         found = isinstance(arguments[0], str) and _MEMORY.fullmatch(arguments[0])
         return str(arguments[0]) if found else None
     if _REACHING.fullmatch(event):
-        return "a frame (sys._getframe)" if event == "sys._getframe" else event
+        return event
     return None
 
 
@@ -49,9 +51,11 @@ def _is_students(frame: FrameType | None, lending: tuple[str, ...]) -> bool:
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARY)
 
 
-def watch(functions: Mapping[int, str], reached: list[str]) -> None:
-    """Refuse them from now on, for good; what was reached for is appended to `reached`. `functions` are ours and
-    torch's by address: their parts may not be set either."""
+def watch(functions: Mapping[int, str], refused: list[str]) -> None:
+    """Refuse them from now on, for good, and append what was asked for to `refused`.
+
+    `functions` are ours and torch's by address: their parts may not be set either.
+    """
     getframe, busy = sys._getframe, []  # type: ignore[var-annotated]
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -66,7 +70,18 @@ def watch(functions: Mapping[int, str], reached: list[str]) -> None:
         finally:
             busy.pop()
         if student:
-            reached.append(what)
-            raise PermissionError(f"{what}: not while a submission is graded")
+            refused.append(what)
+            raise PermissionError(message("run.refused", what=what).read(None))
 
     sys.addaudithook(hook)
+    _lend_profiler()
+
+
+def _lend_profiler() -> None:
+    """Let a student's code switch cProfile on: it shows nobody a frame, as a profile function of one's own would."""
+    enable = cProfile.Profile.enable
+
+    def lent(self: cProfile.Profile, *how: bool, **named: bool) -> None:
+        enable(self, *how, **named)
+
+    cProfile.Profile.enable = lent  # type: ignore[method-assign,assignment]

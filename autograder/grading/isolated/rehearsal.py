@@ -41,9 +41,14 @@ def warm_shell(kind: type[Shell]) -> Shell:
     # torch._dynamo comes with the first optimizer step or check of gradients, takes a second, and puts other functions
     # in the place of some of torch's own: before the guard looks.
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
+    from torch._dynamo import eval_frame, mutation_guard
+
     shell.run_cell("import autograder.learner.errors, autograder.learner.rehearsal")  # `start` imports them
     gc.freeze()  # to reset is to collect garbage, too: not in all of torch
     shell.reset()
+    with contextlib.suppress(Exception):  # what the first `torch.compile` puts in the place of torch's functions
+        mutation_guard.install_generation_tagging_init()
+        eval_frame.TorchPatcher.patch()
     for optimizer in vars(torch.optim).values():
         if isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer):
             with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`

@@ -14,6 +14,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from ...language import message
+from .commands import Store, run_command
 
 
 class Outputs:
@@ -37,6 +38,11 @@ class Outputs:
             self.cells.append({"output_type": "error", "ename": "TooLong", "evalue": "", "traceback": lines})
         self.left -= min(size, max(self.left, 0))
 
+    def end_with(self, error: str, lines: list[str]) -> None:
+        """Show `lines` as the text of an error of that name, in the place of its own, whatever room is left."""
+        self.cells = [output for output in self.cells if output.get("ename") != error]
+        self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
+
     def stream(self, name: str, text: str) -> None:
         text = text[: max(self.left, 0)]
         self.left -= len(text)
@@ -52,9 +58,13 @@ class Stream:
 
     encoding, errors, closed = "utf-8", "replace", False
 
-    def __init__(self, name: str, outputs: Outputs) -> None:
+    def __init__(self, name: str, outputs: Outputs, descriptor: int) -> None:
         self.name, self._outputs = f"<{name}>", outputs
-        self._of = name
+        self._of, self._descriptor = name, descriptor
+
+    def fileno(self) -> int:
+        """Return the descriptor whose text is shown in the same cell: `faulthandler` and `subprocess` ask for it."""
+        return self._descriptor
 
     def write(self, text: str) -> int:
         self._outputs.stream(self._of, str(text))
@@ -125,6 +135,10 @@ class Shell(InteractiveShell):
     def __init__(self, **kwargs: Any) -> None:
         self.outputs = Outputs()
         super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # it has a thread and a file
+        self.db = Store()
+        self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
+        for name in ("autosave", "clear"):  # a Jupyter kernel has them
+            self.register_magic_function(lambda line: None, "line", name)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)
@@ -135,6 +149,15 @@ class Shell(InteractiveShell):
     def _tee(self, channel: str) -> Iterator[None]:
         """IPython keeps a second copy of all that is printed, without a limit: here, none."""
         yield
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Do nothing: figures are shown inline, and `%matplotlib` asks for no more."""
+
+    def system_piped(self, cmd: str) -> None:
+        """Run what follows `!`, without a terminal."""
+        self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
+
+    system = system_piped  # IPython has both names, too
 
     def init_virtualenv(self) -> None:
         """The environment is the one that the template runs in."""

@@ -48,6 +48,7 @@ class Template:
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
         os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
+        os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")  # there is no network to try for
         tempfile.tempdir = None
         self._lesson = ""
         self._modules: dict[str, ModuleType] = {}  # of exercises, by lesson: nothing in a child can import them
