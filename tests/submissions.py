@@ -16,9 +16,9 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from autograder import exercises
+from autograder.authoring.redaction import ModuleSource
 from autograder.authoring.source import Lesson, solutions
 from autograder.exercise import Exercise
-from autograder.grading.isolated.redaction import ModuleSource
 from autograder.judge import Expected, judge, screen
 from autograder.probe import observe
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from autograder.authoring.redaction import ModuleSource
 from autograder.exercises import PACKAGED
 from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.redaction import ModuleSource
 from autograder.grading.isolated.wire import Rehearsal
 
 LESSON = "gradient_accumulation"

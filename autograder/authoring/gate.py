@@ -1,8 +1,9 @@
 """The gate that every exercise must pass: `autograder verify`. Needs torch alone.
 
 For each exercise: the solution earns all points, the untouched stub is not attempted, every mistake is rejected and
-recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail,
-every text exists in both languages with as many code spans, and the prose states the kind, minutes and points.
+recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail.
+No helper of its module passes: a submission might get hold of it. Every text exists in both languages with as many
+code spans, and the prose states the kind, minutes and points.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..language import LANGUAGES, Text
 from ..probe import Run, code_digest, observe
 from ..verdict import Verdict
 from .lint import banned_words, problems
+from .redaction import helpers
 from .run import Ran, run
 from .source import Lesson
 
@@ -51,10 +53,11 @@ class Report:
 def verify(lesson: Lesson, exercises: dict[str, Exercise]) -> tuple[list[Report], list[str]]:
     """A report for each exercise, and what is wrong with the lesson as a whole. Raises BrokenSource."""
     ran = run(lesson, exercises)
-    return [_verify(exercise, ran) for exercise in exercises.values()], list(_whole(lesson, exercises))
+    left = helpers(exercises.values())
+    return [_verify(exercise, ran, left) for exercise in exercises.values()], list(_whole(lesson, exercises))
 
 
-def _verify(exercise: Exercise, ran: Ran) -> Report:
+def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
     report = Report(exercise.lesson, exercise.name, exercise.core, exercise.minutes, exercise.points)
     report.languages = [x for x in LANGUAGES if all(text.read(x).strip() for _, text in texts(exercise))]
     report.problems += _texts(exercise)
@@ -104,6 +107,11 @@ def _verify(exercise: Exercise, ran: Ran) -> Report:
         if verdict.state in ("our error", "passed"):
             shown = " ".join(verdict.text("en").split())
             report.problems.append(f"{junk} as an answer gives “{verdict.state}”: {shown}")
+    for name, program in left.items() if exercise.asks_for != "dict" else ():
+        if isinstance(program, type) == (exercise.asks_for == "class"):
+            answer = as_answer(exercise, program, solution)
+            if judge(exercise, observe(exercise, answer, PUBLIC_SEED), expected[PUBLIC_SEED]).state == "passed":
+                report.problems.append(f"{name}, a helper of its module, passes: let it take or return something else")
     return report
 
 

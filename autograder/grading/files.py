@@ -6,8 +6,8 @@ import base64
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..authoring.redaction import ModuleSource
 from ..authoring.source import Broken
-from .isolated.redaction import ModuleSource
 
 _MODULES, _KEYS = Path("exercises"), Path("exercises/keys")  # of a private lesson
 _LARGEST = 24 << 20  # bytes together: they travel to every child

@@ -18,11 +18,11 @@ from pathlib import Path
 import torch
 
 from ..authoring.build import COURSE, private
+from ..authoring.redaction import ModuleSource
 from ..authoring.run import run
 from ..authoring.source import Broken, Lesson, read
 from ..exercise import Exercise
 from ..judge import Expected, expect
-from .isolated.redaction import ModuleSource
 
 _PACKAGE = Path(__file__).parents[1]
 

@@ -8,11 +8,11 @@ from nbformat.notebooknode import NotebookNode
 
 from .. import exercises
 from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
+from ..authoring.redaction import ModuleSource
 from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
 from ..language import LANGUAGES
 from .isolated.engine import Engine
-from .isolated.redaction import ModuleSource
 from .isolated.wire import Rehearsal
 from .judging import Judge
 from .salts import Salts

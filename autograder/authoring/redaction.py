@@ -7,10 +7,26 @@ exercise may answer another, so none of them may be within reach of a submission
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..exercise import Exercise
+from ..exercises import module_of_source
 
 _Definition = ast.FunctionDef | ast.ClassDef
+
+
+def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
+    """Return the functions and classes that are left of the modules of `exercises`, by name."""
+    found: dict[str, Any] = {}
+    for file in sorted({inspect.getfile(each.probe) for each in exercises}):
+        name = f"redacted.{Path(file).stem}"
+        module = module_of_source(name, ModuleSource(Path(file).read_text(encoding="utf-8")).redacted(), file)
+        found |= {key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == name}
+    return {name: value for name, value in found.items() if callable(value)}
 
 
 class ModuleSource:
