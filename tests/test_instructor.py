@@ -252,7 +252,7 @@ def flagged(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Cours
     path = hand_in(course, "carl", SOLVED)
     notebook = read(path)
     doubled = next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade"))
-    notebook.cells.append(nbformat.from_dict({**doubled, "id": "doubled"}))
+    notebook.cells.append(nbformat.from_dict({**doubled, "id": "doubled", "source": "100"}))
     nbformat.write(notebook, path)
     hand_in(course, "dina", {}).write_text("{")
     shutil.copytree(course.folder, course.folder.parent / "stock" / "course")
