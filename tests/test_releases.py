@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import zipfile
 from pathlib import Path
 
 import pytest
 from course_folder import Course
-from submissions import Submission, read
+from submissions import read
 
-from autograder.authoring.build import COURSE
+from autograder import exercises
+from autograder.authoring.build import COURSE, Collection
+from autograder.cli import main
 from autograder.grading.course import make_course
 
 (LESSON,) = COURSE.read(["first_gradient"])
@@ -76,3 +79,83 @@ def _uncomment(config: Path, site: str) -> None:
     text = config.read_text(encoding="utf-8")
     config.write_text(re.sub(rf"(\n# {site}.*\n)# (c\.)", r"\1\2", text), encoding="utf-8")
     assert config.read_text(encoding="utf-8") != text
+
+
+# ------------------------------------------------------------------------------------ a newer version of the lessons
+
+
+LAST = list(COURSE.exercises(LESSON))[-1]
+
+
+def upgrade(course: Course, text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Bring the course up to date from a version of the lesson with `text`. Returns what was said."""
+    (course.folder.parent / "newer").mkdir()
+    path = course.folder.parent / "newer" / f"{NAME}.py"
+    path.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    make_course(course.folder, None, Collection(path.parent, exercises.PACKAGED, path.parent))
+    return capsys.readouterr().out
+
+
+def lesson_text() -> str:
+    return (COURSE.lessons / f"{NAME}.py").read_text(encoding="utf-8")
+
+
+def with_fewer_cells() -> str:
+    """The lesson without its last check: what a version with one cell more or less comes to."""
+    cells = re.split(r"(?m)^(?=# %%)", lesson_text())
+    return "".join(cell for cell in cells if not cell.startswith(f'# %% check="{LAST}"'))
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_an_upgrade_keeps_a_lesson_that_was_handed_in(
+    course: Course, graded: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handed_in = course.folder / "submitted" / "ann" / NAME
+    handed_in.mkdir(parents=True)
+    shutil.copy(course.released("en"), handed_in)
+    if graded:
+        assert main(["grade", str(course.folder)]) == 0
+        shutil.rmtree(course.folder / "submitted")  # put away: the gradebook knows
+    source = course.folder / "source" / NAME / f"{NAME}.ipynb"
+    before, release = source.read_bytes(), course.released("en").read_bytes()
+    said = upgrade(course, with_fewer_cells(), capsys)
+    assert f"kept {source}: students have handed in {NAME}" in said
+    assert f"check-{LAST}" in said
+    assert "next run of the course" in said
+    assert source.read_bytes() == before
+    course.nbgrader("generate_assignment", NAME, "--force")
+    assert course.released("en").read_bytes() == release
+
+
+def test_an_upgrade_says_that_what_was_released_is_old(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course.nbgrader("generate_assignment", NAME, "--no-db", language="ru")
+    handed_in = course.folder / "submitted" / "ann" / NAME
+    handed_in.mkdir(parents=True)
+    shutil.copy(course.released("en"), handed_in)
+    said = upgrade(course, lesson_text().replace("# # ", "# # New: "), capsys)
+    assert f"what is released of {NAME} is old now" in said
+    for language in ("en", "ru"):
+        prefix = "" if language == "en" else f"AUTOGRADER_LANGUAGE={language} "
+        (command,) = re.findall(rf"(?m)^  {prefix}\S+/nbgrader (generate_assignment .* --force.*)$", said)
+        assert "# New: " not in course.released(language).read_text(encoding="utf-8")
+        course.nbgrader(*shlex.split(command), language=language)
+        assert "# New: " in course.released(language).read_text(encoding="utf-8")
+    assert "is old now" not in upgrade_again(course, capsys)
+
+
+def upgrade_again(course: Course, capsys: pytest.CaptureFixture[str]) -> str:
+    newer = course.folder.parent / "newer"
+    make_course(course.folder, None, Collection(newer, exercises.PACKAGED, newer))
+    return capsys.readouterr().out
+
+
+def test_an_upgrade_before_anybody_hands_in_brings_other_cells(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = upgrade(course, with_fewer_cells(), capsys)
+    assert "kept" not in said
+    assert f"what is released of {NAME} is old now" in said
+    course.nbgrader("generate_assignment", NAME, "--force")
+    ids = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in read(course.released("en")).cells}
+    assert f"check-{LAST}" not in ids
