@@ -71,14 +71,14 @@ def _class(solved: dict[str, str]) -> Iterator[Submission]:
     yield hands_in("doubles-2", accumulate_equal=DOUBLES_TOO)
     yield hands_in("alone", accumulate_equal=DOUBLES.replace("2 *", "3 *"))
     yield hands_in("patches", accumulate_equal=solved[EXERCISE] + PATCH)
-    yield hands_in("deletes", edit=_delete_check)
+    yield hands_in("deletes", edit=_delete_exercise)
     yield hands_in("syntax", accumulate_equal=SUMS.replace(":\n", "\n", 1))
     yield hands_in("spoilt")
 
 
-def _delete_check(notebook: Any) -> None:
-    gone = f"check-{EXERCISE}"
-    notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") != gone]
+def _delete_exercise(notebook: Any) -> None:
+    gone = (f"check-{EXERCISE}", f"answer-{EXERCISE}")
+    notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") not in gone]
 
 
 @pytest.fixture(scope="module")
