@@ -73,7 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
-    report.add_argument("--language", choices=("en", "ru"), default="en")
+    report.add_argument(
+        "--language", choices=("en", "ru"), default=None, help="default: the course's, as AUTOGRADER_LANGUAGE says"
+    )
 
     commands.add_parser("doctor", help="can answers be isolated on this machine?")
 

@@ -140,7 +140,9 @@ def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Su
     for language in ("en", "ru"):
         yield Submission(f"no-start-{language}", language, solved, edit=_delete_start)
     gone = f"check-{name}"
-    yield Submission("no-check", "en", solved, edit=_delete(gone), nothing_for=(name,), waiting=(gone,))
+    yield Submission("no-check", "en", solved, edit=_delete(gone))
+    both = _delete(gone, f"answer-{name}")
+    yield Submission("no-exercise", "en", solved, edit=both, nothing_for=(name,), waiting=(gone,))
     yield Submission("no-language", "ru", solved, edit=lambda notebook: notebook.metadata.pop("autograder"))
     yield Submission("edited-check", "en", {}, edit=_edit_check(gone))
 
@@ -149,9 +151,9 @@ def _delete_start(notebook: NotebookNode) -> None:
     notebook.cells = [cell for cell in notebook.cells if "\nstart(" not in cell.source]
 
 
-def _delete(grade_id: str) -> Edit:
+def _delete(*grade_ids: str) -> Edit:
     def edit(notebook: NotebookNode) -> None:
-        notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") != grade_id]
+        notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") not in grade_ids]
 
     return edit
 
@@ -173,7 +175,9 @@ def expected_scores(submission: Submission, released: NotebookNode, lesson: Less
     known = exercises.load(lesson.name)
     namespace: dict[str, Any] = {"__name__": "__main__"}
     scores = dict.fromkeys(written(lesson), 0.0)
-    for cell in submission.notebook(released).cells:
+    cells = submission.notebook(released).cells
+    there = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells}
+    for cell in cells:
         if cell.cell_type != "code":
             continue
         role, _, name = cell.metadata.get("nbgrader", {}).get("grade_id", "").partition("-")
@@ -182,6 +186,8 @@ def expected_scores(submission: Submission, released: NotebookNode, lesson: Less
                 scores[f"check-{name}"] = 0.0 if name in submission.nothing_for else points(known[name], namespace)
         elif not (role == "answer" and name in submission.nothing_for):
             _run(cell.source, namespace)
+        if role == "answer" and known[name].core and f"check-{name}" not in there:  # the grader puts it back here
+            scores[f"check-{name}"] = points(known[name], namespace)
     for name, exercise in known.items():
         if exercise.core:
             scores.setdefault(f"check-{name}", 0.0)

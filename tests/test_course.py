@@ -61,8 +61,10 @@ def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
 def test_the_next_commands_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_course(tmp_path / "calculus", None)
     said = capsys.readouterr().out
-    for command in ("generate_assignment", "release_assignment", "collect", "autograde", "generate_feedback"):
+    for command in ("generate_assignment", "release_assignment", "collect"):
         assert f"nbgrader {command} 00_first_gradient" in said
+    for command in ("grade", "feedback", "report"):
+        assert f"autograder {command} {tmp_path / 'calculus'}\n" in said
     assert "generate_assignment 00_first_gradient --no-db" in said
 
 

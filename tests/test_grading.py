@@ -14,12 +14,16 @@ from pathlib import Path
 import nbformat
 import pytest
 from course_folder import BIN, Course
+from nbconvert.exporters import HTMLExporter
 from nbgrader.api import Gradebook
+from nbgrader.server_extensions.formgrader import handlers
 from submissions import all_of, expected_scores, read, written
 
+import autograder
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.grading.course import make_course
+from autograder.grading.settings import course_settings
 from autograder.verdict import MIME
 
 SECONDS = 15  # for one cell; a loop in a function is stopped by the check itself, after 10 s
@@ -206,9 +210,10 @@ def test_the_whole_range_of_scores_occurs(graded: Course, gradebook: Gradebook) 
         "raises-in-cell",
         "replaces-check",
         "silences-checks",
+        "no-check",
     ):
         assert total[student] == core, student
-    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-check"):
+    for student in ("syntax-error", "raises", "wrong-kind", "nan", "loop-in-function", "no-exercise"):
         assert 0 < total[student] < core, student
 
 
@@ -225,8 +230,10 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
     noise = [line for line in log.splitlines() if re.search(r"WARNING|ERROR|CRITICAL|Warning:", line)]
     reasons = {
         "edited-check, 03_gradient_accumulation: cell check-accumulate_equal was changed": 1,
-        "no-check, 03_gradient_accumulation: cell check-accumulate_equal is not there": 1,
-        "no-check deleted the graded cell": 1,
+        "no-check, 03_gradient_accumulation: cell check-accumulate_equal was deleted; put back": 1,
+        "no-exercise, 03_gradient_accumulation: cell check-accumulate_equal is not there": 1,
+        "no-exercise, 03_gradient_accumulation: cell answer-accumulate_equal is not there": 1,
+        "no-exercise deleted the graded cell": 1,
     }
     assert [line for line in noise if not any(reason in line for reason in reasons)] == []
     assert {reason: sum(reason in line for line in noise) for reason in reasons} == reasons
@@ -254,8 +261,32 @@ def test_feedback_shows_the_cards(graded: Course) -> None:
     assert '<div lang="ru"' in graded.feedback("no-language")
     assert "vnd.autograder" not in graded.feedback("solved-ru")
     assert "<b>no</b> idea" not in graded.feedback("raises")
-    assert "this cell is not in the notebook" in graded.feedback("no-check")
+    assert "this cell is not in the notebook" in graded.feedback("no-exercise")
+    assert "this cell is not in the notebook" not in graded.feedback("no-check")
     assert "has not graded this yet" in graded.feedback("solved-en")
+
+
+def test_an_endless_loop_in_a_cell_shows_no_path_of_ours(graded: Course) -> None:
+    page = graded.feedback("loop-in-cell")
+    assert "Ячейка выполнялась дольше допустимого" in page
+    assert "TimeIsUp" not in page
+    assert str(Path(autograder.__file__).parent) not in page
+
+
+def test_the_rubric_is_on_formgraders_page_alone(graded: Course) -> None:
+    config = course_settings(graded.folder).config
+    config.HTMLExporter.template_name = "formgrade"  # as formgrader sets them
+    config.HTMLExporter.extra_template_basedirs = [handlers.template_path]
+    named = ("student", "last_name", "first_name", "notebook_path", "base_url")
+    resources = dict.fromkeys(named, "") | {"submission_id": "1", "index": 0, "total": 1}
+    resources |= {"assignment_id": graded.name, "notebook_id": graded.name}
+    path = graded.folder / "autograded" / "solved-en" / graded.name / f"{graded.name}.ipynb"
+    page, _ = HTMLExporter(config=config).from_filename(str(path), resources=resources)
+    rubric, answer = page.index("compare with something that cannot have this bug"), page.index("Both forget half")
+    assert rubric < answer
+    assert "<h2" not in page[rubric:answer]
+    for other in (graded.feedback("solved-en"), path.read_text(), graded.released("en").read_text()):
+        assert "compare with something that cannot have this bug" not in other
 
 
 def test_feedback_of_a_flood_is_small(graded: Course) -> None:
@@ -282,8 +313,8 @@ def test_export_has_one_column_for_both_languages(graded: Course, gradebook: Gra
 
 
 def test_a_check_deleted_later_keeps_no_points(graded: Course) -> None:
-    """The student was graded with the check there, and hands in again without it."""
-    submission, gone = graded.submission("no-check"), graded.submission("no-check").waiting[0]
+    """The student was graded with the exercise there, and hands in again without it."""
+    submission, gone = graded.submission("no-exercise"), graded.submission("no-exercise").waiting[0]
     path = graded.folder / "submitted" / "solved-ru" / graded.name / f"{graded.name}.ipynb"
     path.chmod(0o644)
     nbformat.write(submission.notebook(read(graded.released("ru"))), path)

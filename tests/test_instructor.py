@@ -440,6 +440,78 @@ def test_nbgrader_autograde_takes_the_notebook_with_answers(renamed: Course, tmp
     assert shown_flags(course) == {"beside": False, "copied": False, "twice": True}
 
 
+# ------------------------------------------------------------------------------------------ links, times, deleted cells
+
+
+NO_TIME = "no time of submission, so nobody knows whether it was late"
+
+
+@pytest.fixture(scope="module")
+def due(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Submissions without a time, with links, and without a check; there is a due date, and nothing is graded."""
+    course = copy_of(released, tmp_path_factory.mktemp("due"))
+    course.nbgrader("db", "assignment", "add", NAME, "--duedate=2026-01-02 00:00:00 UTC")
+    for student, came in (("ann", "2026-01-01 10:00:00 UTC"), ("early", "1970-01-01 00:00:00 UTC"), ("empty", "\n")):
+        hand_in(course, student, SOLVED, came=came)
+    hand_in(course, "none", SOLVED)
+    (course.folder / "submitted" / "ann" / NAME / "stolen").symlink_to("../../../secret")
+    path = hand_in(course, "boris", SOLVED, came="2026-01-01 10:00:00 UTC")
+    notebook = read(path)
+    notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") != CHECK]
+    nbformat.write(notebook, path)
+    return course
+
+
+CHECK = f"check-{FIRST.name}"
+
+
+def test_links_times_and_deleted_cells(due: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course, stock = copy_of(due, tmp_path / "ours"), copy_of(due, tmp_path / "stock")
+    results = grade(course, capsys)
+    assert {student: (each["state"], each["score"], each["reasons"]) for student, each in results.items()} == {
+        "ann": ("graded", TOTAL, []),
+        "boris": ("flagged", TOTAL, [f"deleted and put back: {CHECK}"]),
+        "early": ("flagged", TOTAL, [NO_TIME]),
+        "empty": ("flagged", TOTAL, [NO_TIME]),
+        "none": ("flagged", TOTAL, [NO_TIME]),
+    }
+    stock.nbgrader("autograde", NAME)
+    flags = {"ann": False, "boris": True, "early": True, "empty": True, "none": True}
+    for each in (course, stock):
+        assert shown_flags(each) == flags
+        assert scores(each) == dict.fromkeys(flags, TOTAL)
+        assert by_hand(each, "boris", NAME, CHECK)[1] is False
+        each.nbgrader("generate_feedback", NAME)
+        assert not [path for place in ("autograded", "feedback") for path in (each.folder / place).rglob("stolen")]
+    assert "ann: ignored: stolen (it is a link)" in stock.logs["autograde"]
+
+
+def test_without_a_due_date_no_time_is_needed(due: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    course = copy_of(due, tmp_path)
+    with opened(course) as gradebook:
+        gradebook.find_assignment(NAME).duedate = None
+    results = grade(course, capsys, "--student=early", "--student=empty", "--student=none")
+    assert [each["reasons"] for each in results.values()] == [[], [], []]
+
+
+def test_a_linked_notebook_is_refused_by_nbgrader_autograde(due: Course, tmp_path: Path) -> None:
+    course = copy_of(due, tmp_path)
+    path = course.folder / "submitted" / "thief" / NAME / f"{NAME}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(f"../../none/{NAME}/{NAME}.ipynb")
+    with pytest.raises(AssertionError, match=f"{NAME}.ipynb cannot be opened: .* is a link"):
+        course.nbgrader("autograde", NAME, "--student=thief")
+    assert not (course.folder / "autograded" / "thief" / NAME).exists()
+
+
+def test_what_was_refused_is_a_note(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    reaches = f"{SOLVED[FIRST.name]}\nimport gc\nlen(gc.get_objects())"
+    hand_in(course, "ann", {**SOLVED, FIRST.name: reaches})
+    result = grade(course, capsys)["ann"]
+    assert result["reasons"] == []
+    assert [note for note in result["notes"] if note.startswith("refused: ")]
+
+
 # --------------------------------------------------------------------- what changes after grading, and what must not
 
 

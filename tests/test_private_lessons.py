@@ -194,6 +194,35 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
     assert "The slope" in course.feedback("right")
 
 
+def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -> None:
+    folder = tmp_path / "calculus"
+    make_course(folder, None)
+    begin, end = LESSON.index('# %% tags=["en"]\nfrom autograder import start'), LESSON.index("# %%\nfrom pathlib")
+    (folder / "lessons" / "20_private.py").write_text(LESSON[:begin] + LESSON[end:], encoding="utf-8")
+    (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
+    assert main(["build", "--course", str(folder)]) == 0
+    (lesson,) = private(folder).read()
+    course = Course(folder, lesson, [])
+    course.nbgrader("generate_assignment", course.name)
+    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    for language, state, other in (("en", "not attempted", "нет ответа"), ("ru", "нет ответа", "not attempted")):
+        release = course.released(language)
+        options = ["--to", "notebook", "--execute", "--allow-errors", "--output", "run"]
+        subprocess.run([sys.executable, "-m", "jupyter", "nbconvert", *options, release.name], cwd=release.parent,
+                       check=True, capture_output=True)  # fmt: skip
+        (card,) = [
+            output.data["text/html"]
+            for cell in read(release.parent / "run.ipynb").cells
+            if cell.cell_type == "code" and 'check("slope")' in cell.source
+            for output in cell.outputs
+        ]
+        assert state in card
+        assert other not in card
+
+
 def _hand_out(course: Course, language: str, folder: Path) -> None:
     """Give a student what the release holds beside the notebook: the exercise module and its key, no solution."""
     release = course.released(language).parent

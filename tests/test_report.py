@@ -13,7 +13,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from string import Formatter
 from typing import Any
+from urllib.parse import unquote
 
 import nbformat
 import pytest
@@ -29,6 +31,7 @@ from autograder.authoring.source import solutions
 from autograder.cli import main
 from autograder.grading.course import make_course
 from autograder.grading.report.data import Answered, Graded
+from autograder.grading.report.reasons import REASONS, in_both_languages
 from autograder.grading.report.words import WORDS
 from autograder.judge import unobserved
 from autograder.language import Note
@@ -68,13 +71,14 @@ def _class(solved: dict[str, str]) -> Iterator[Submission]:
     yield hands_in("doubles-2", accumulate_equal=DOUBLES_TOO)
     yield hands_in("alone", accumulate_equal=DOUBLES.replace("2 *", "3 *"))
     yield hands_in("patches", accumulate_equal=solved[EXERCISE] + PATCH)
-    yield hands_in("deletes", edit=_delete_check)
+    yield hands_in("deletes", edit=_delete_exercise)
+    yield hands_in("syntax", accumulate_equal=SUMS.replace(":\n", "\n", 1))
     yield hands_in("spoilt")
 
 
-def _delete_check(notebook: Any) -> None:
-    gone = f"check-{EXERCISE}"
-    notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") != gone]
+def _delete_exercise(notebook: Any) -> None:
+    gone = (f"check-{EXERCISE}", f"answer-{EXERCISE}")
+    notebook.cells = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") not in gone]
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +100,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Course:
     done = subprocess.run([BIN / "autograder", "grade", folder], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr  # garbage cannot be graded
     _hand_in(course, "late", read(course.released("en")))
+    course.nbgrader("db", "student", "add", "sums-1", "--last-name=Иванов", "--first-name=Пётр")
+    course.nbgrader("generate_feedback", course.name, "--student=sums-1")
     spoilt = folder / "autograded" / "spoilt" / course.name / f"{course.name}.ipynb"
     spoilt.chmod(0o644)
     spoilt.write_text("{", encoding="utf-8")
@@ -118,13 +124,13 @@ def _hand_in(course: Course, student: str, notebook: Any, assignment: str = "") 
     return path
 
 
-def report(course: Course, *arguments: str) -> BeautifulSoup:
+def report(course: Course, *arguments: str, ending: str = "") -> BeautifulSoup:
     """The page of the lesson, made by the command."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         assert main(["report", str(course.folder), course.name, *arguments]) == 0
     (path,) = map(Path, said.getvalue().splitlines())
-    assert path == course.folder / "report" / f"{course.name}.html"
+    assert path == course.folder / "report" / f"{course.name}{ending}.html"
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
@@ -162,12 +168,14 @@ def plain(tag: Any) -> str:
 def test_the_page_stands_alone_and_runs_nothing(page: BeautifulSoup) -> None:
     assert not page.find_all(["script", "iframe", "object", "embed", "link", "img", "form"])
     for tag in page.find_all(True):
-        outside = [value for name, value in tag.attrs.items() if name in ("src", "href") and not value.startswith("#")]
+        outside = [
+            value for name, value in tag.attrs.items() if name in ("src", "href") and not value.startswith(("#", "../"))
+        ]
         assert outside == [], tag
         assert not any(name.startswith("on") for name in tag.attrs), tag
     assert "@import" not in page.style.string
     assert "url(" not in page.style.string
-    targets = {tag["href"].removeprefix("#") for tag in page.find_all("a")}
+    targets = {tag["href"][1:] for tag in page.find_all("a") if tag["href"].startswith("#")}
     assert targets <= {tag["id"] for tag in page.find_all(id=True)}
     assert len(targets) > 3
 
@@ -179,7 +187,7 @@ def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup
         waits = {student for student, submission in found.items() if submission.needs_manual_grade} - {"spoilt"}
         maximum = gradebook.find_assignment(graded.name).max_score
     tiles = {text(tile.dt): text(tile.dd) for tile in page.select(".tiles > div")}
-    assert tiles["submissions"] == str(len(scores)) == "14"
+    assert tiles["submissions"] == str(len(scores)) == "15"
     assert tiles["mean score"] == f"{round(statistics.mean(scores), 1):g} of {maximum:g}"
     assert tiles["median score"] == f"{round(statistics.median(scores), 1):g} of {maximum:g}"
     assert tiles["wait for a person"] == str(len(waits))
@@ -198,7 +206,7 @@ def test_it_begins_with_what_most_misunderstand(page: BeautifulSoup) -> None:
         says("backward_overwrites", name="predict_accumulation"),
         says("zeroes_inside"),
     ]
-    assert text(items[0].select_one(".share")) == "4 of 11 answers (36%)"
+    assert text(items[0].select_one(".share")) == "4 of 12 answers (33%)"
     assert items[0].a["href"] == f"#exercise-{EXERCISE}"
 
 
@@ -212,7 +220,8 @@ def test_every_exercise_has_its_shares(graded: Course, page: BeautifulSoup) -> N
             shown[titles[cells[0]]] = dict(zip(head[1:], cells[1:]))
     assert set(shown) == set(titles.values())
     assert shown[EXERCISE] == {
-        "solved": "14%", "passed": "2", "not yet": "9", "not attempted": "1", "our error": "1", "no verdict": "1",
+        "solved": "13%", "passed": "2", "not yet": "9", "not attempted": "1",
+        "stopped by an error": "1", "our error": "1", "no verdict": "1",
     }  # fmt: skip
     assert shown["predict_accumulation"]["not yet"] == "3"
     core = [name for name, each in exercises.load(graded.lesson.name).items() if each.core]
@@ -228,15 +237,45 @@ def test_recognised_mistakes_come_with_their_sentence_and_students(page: Beautif
     recognised = exercise(page).select("ul.wrong")[0]
     found = [(text(li.select_one(".count")), plain(li.p), who(li)) for li in recognised.find_all("li")]
     assert found == [
-        ("4", says("sums_the_means"), {"sums-1", "sums-2", STUDENT, "sums-4"}),
+        ("4", says("sums_the_means"), {"Иванов Пётр (sums-1)", "sums-2", STUDENT, "sums-4"}),
         ("2", says("zeroes_inside"), {"zeroes-1", "zeroes-2"}),
     ]
     assert recognised.pre.get_text().strip() == SUMS.strip()
 
 
+def test_students_have_names_and_links_to_their_work(graded: Course, page: BeautifulSoup) -> None:
+    links = {text(link): link["href"] for link in page.select(".ids a")}
+    assert links["Иванов Пётр (sums-1)"] == f"../feedback/sums-1/{graded.name}/{graded.name}.html"
+    assert links["sums-2"] == f"../autograded/sums-2/{graded.name}/{graded.name}.ipynb"
+    for link in page.find_all("a"):
+        if not link["href"].startswith("#"):
+            assert (graded.folder / "report" / unquote(link["href"])).is_file()
+    assert text(page.select_one("#remarks a")) in {"deletes", "patches"}
+
+
+def test_an_answer_that_does_not_run_is_no_blank(page: BeautifulSoup) -> None:
+    (group,) = [li for li in exercise(page).select("ul.wrong")[1].find_all("li") if who(li) == {"syntax"}]
+    assert "The cell with the answer ends in an error: SyntaxError: expected ':'" in plain(group)
+    assert group.pre.get_text().startswith("def accumulate_equal(model, data)\n")
+
+
+def test_answers_of_which_the_same_is_said_are_one_row() -> None:
+    """An endless loop is noticed at a case that depends on how busy the machine was."""
+    asked = exercises.find(EXERCISE)
+    graded = Graded("any", 1, exercises={EXERCISE: Answered(asked)})
+    for student, case in (("ann", 0), ("boris", 1)):
+        verdict = unobserved(asked, "not yet", Note("raised.time", {"seconds": 10}))
+        assert verdict.finding is not None
+        verdict = replace(verdict, finding=replace(verdict.finding, case=case))
+        output = new_output("execute_result", data={MIME: verdict.to_json()}, metadata={"observed": student})
+        graded.add(student, {f"check-{EXERCISE}": {"outputs": [output]}}, {})
+    (row,) = graded.exercises[EXERCISE].wrong(recognised=False)
+    assert row.students == ["ann", "boris"]
+
+
 def test_wrong_answers_that_behave_alike_are_one_group(page: BeautifulSoup) -> None:
     other = exercise(page).select("ul.wrong")[1]
-    groups = other.find_all("li")
+    groups = [li for li in other.find_all("li") if who(li) != {"syntax"}]
     assert [who(li) for li in groups] == [{"doubles-1", "doubles-2"}, {"alone"}]
     (gradient,) = [a for a in exercises.find(EXERCISE).aspects if a.name == "gradient"]
     assert gradient.says.en.replace("`", "") in plain(groups[0])
@@ -269,8 +308,30 @@ def test_what_needs_a_look_and_what_was_not_read(page: BeautifulSoup) -> None:
     assert all("is no notebook" in unread[student] for student in ("garbage", "spoilt"))
 
 
+def test_each_language_has_a_page(graded: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    report(graded)
+    monkeypatch.setenv("AUTOGRADER_LANGUAGE", "ru")
+    assert report(graded, ending=".ru").html["lang"] == "ru"
+    english = (graded.folder / "report" / f"{graded.name}.html").read_text(encoding="utf-8")
+    assert '<html lang="en">' in english
+    assert report(graded, "--language", "en").html["lang"] == "en"
+
+
+def test_reasons_are_in_the_language_of_the_page(graded: Course) -> None:
+    page = report(graded, "--language", "ru", ending=".ru")
+    rows = [[text(cell) for cell in row.find_all("td")] for row in page.select("#remarks tr, #unread tr")]
+    said = {row[0]: row[1] for row in rows if row}
+    assert said["deletes"] == f"удалена ячейка: check-{EXERCISE}"
+    assert "заменено или оставлено включённым: " in said["patches"]
+    assert said["garbage"].startswith(f"{graded.name}.ipynb: это не тетрадь, JSON не читается (")
+    for reason in REASONS:
+        assert reason.placeholders_agree()
+        whole = reason.format(**{name: f"<{name}>" for _, name, _, _ in Formatter().parse(reason.en) if name})
+        assert in_both_languages(whole.en) == whole
+
+
 def test_the_russian_page_is_russian(graded: Course) -> None:
-    page = report(graded, "--language", "ru")
+    page = report(graded, "--language", "ru", ending=".ru")
     assert page.html["lang"] == "ru"
     assert plain(page.select_one(".leading .says")) == says("sums_the_means", "ru")
     for quoted in page.select("code, pre, .ids, #unread td"):

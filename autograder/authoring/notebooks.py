@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import nbformat
@@ -12,8 +13,9 @@ from nbgrader import preprocessors
 from .. import __version__
 from ..exercise import Exercise
 from ..language import LANGUAGES
-from .source import STUB, BrokenSource, Cell, Lesson, digest
+from .source import CHECK, STUB, BrokenSource, Cell, Lesson, digest
 
+_START = re.compile(r"(?m)^start\(")
 TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
 
 
@@ -37,8 +39,20 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         (removed,) = self.remove_cell_tags
         nb, resources = super().preprocess(nb, resources)
-        nb.metadata.setdefault("autograder", {})["language"] = next(x for x in LANGUAGES if x != removed)
+        ours = nb.metadata.setdefault("autograder", {})
+        ours["language"] = next(x for x in LANGUAGES if x != removed)
+        _add_start(nb, ours.get("lesson"), ours["language"])
         return nb, resources
+
+
+def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
+    """Begin a lesson that never calls `start` with that call: otherwise its cards speak both languages."""
+    code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
+    if not lesson or not any(map(CHECK.search, code)) or any(_START.search(source) for source in code):
+        return
+    source = f'from autograder import start\n\nstart("{lesson}", language="{language}")'
+    first = next(index for index, cell in enumerate(nb.cells) if cell.cell_type == "code")
+    nb.cells.insert(first, nbformat.v4.new_code_cell(source, id="start"))
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:

@@ -63,11 +63,11 @@ class Batch:
             if not book.has(assignment):
                 register(course, assignment)
             self._released = book.released(assignment)
-            self._known = book.standings(assignment)
+            self._known, self._due = book.standings(assignment), book.is_due(assignment)
         except BookClosed as closed:
             raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._remarks = RemarksFolder(course.root, assignment)
-        self._drafts = Drafts(course, assignment, standby, self._released)
+        self._drafts = Drafts(course, assignment, standby, self._released, self._due)
 
     def all(
         self,
@@ -133,7 +133,7 @@ class Batch:
         if student not in self._known or self._remarks.read(student).failed:
             return False
         try:
-            found = handed_in(folder, self._released, self._course.ignore)
+            found = handed_in(folder, self._released, self._course.ignore, self._due)
             return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False

@@ -18,6 +18,7 @@ from ..language import LANGUAGES
 from .feedback import FeedbackExporter, Grades
 from .harmless import Harmless
 from .outputs import LimitOutput
+from .rubric import ShowRubric
 from .scores import SaveVerdicts
 from .steps import KeepRemarks, RunIsolated, Sanitize
 
@@ -56,7 +57,8 @@ def configure(c: Config, course_id: str, language: str) -> None:
     # So that a warning in the log means something: SQLAlchemy's on nbgrader's own code tells an instructor nothing.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 
-    c.HTMLExporter.preprocessors = [Harmless]  # of pages of feedback and of formgrader
+    c.HTMLExporter.preprocessors = [Harmless, ShowRubric]  # of formgrader's pages
+    c.FeedbackExporter.preprocessors = [Harmless]
     c.GenerateFeedback.exporter_class = FeedbackExporter
     c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..authoring.build import COURSE, Collection
 from ..authoring.notebooks import source_notebook, to_text
 from ..authoring.source import Broken, digest
 from .config import put_interpreter_on_path
+from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parent / "templates" / "course"
 _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
@@ -30,7 +32,8 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
     """Make `directory` an nbgrader course folder, or bring one up to date, and print what changed and what is next.
 
     `course_id` is nbgrader's; without one it is the folder's name. A file that an instructor has changed stays as it
-    is. Raises NoCourse, and BrokenSource for a lesson that cannot be built.
+    is, and so does a lesson that was handed in and whose newer version has other graded cells. Raises NoCourse, and
+    BrokenSource for a lesson that cannot be built.
     """
     directory = directory.resolve()
     record = _read_record(directory / _RECORD)
@@ -98,11 +101,24 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
         if old is not None and old != text and ours.get(key) != digest(old, 64):
             yield f"kept {path}, which you have changed; to get ours, move it away and run this again"
             continue
+        lesson = path.stem if path.suffix == ".ipynb" else ""
+        if lesson and old and (other := list_differences(old, text)) and is_handed_in(directory, lesson):
+            yield (
+                f"kept {path}: students have handed in {lesson}, and our newer version has other cells that nbgrader "
+                f"records ({', '.join(other)}). Take it for the next run of the course: `autograder course` with "
+                "another folder"
+            )
+            continue
         ours[key] = digest(text, 64)
         if old != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             yield f"wrote {path}"
+            commands = release_commands(directory, lesson, _beside("nbgrader")) if lesson and old else []
+            if commands:
+                yield "\n  ".join(
+                    [f"what is released of {lesson} is old now; in {directory}, make it anew:", *commands]
+                )
 
 
 def _make_secret(path: Path) -> None:
@@ -125,6 +141,7 @@ def _make_gradebook(path: Path, course_id: str) -> None:
 def _next(directory: Path, lessons: list[str]) -> str:
     nbgrader, lesson = _beside("nbgrader"), lessons[0]
     russian = f"AUTOGRADER_LANGUAGE=ru {nbgrader}"
+    autograder, folder = _beside("autograder"), shlex.quote(str(directory))
     return f"""
 The course is in {directory}: {", ".join(lessons)}.
 Next, in that folder:
@@ -135,6 +152,7 @@ Next, in that folder:
 and when students have submitted:
   {nbgrader} collect {lesson}                 # or zip_collect
   {russian} collect {lesson}
-  {nbgrader} autograde {lesson}
-  {nbgrader} generate_feedback {lesson}
+  {autograder} grade {folder}
+  {autograder} feedback {folder}
+  {autograder} report {folder}
 Your own lessons go into lessons/ and exercises/: see lessons/README.md. Keep the file `secret` to yourself."""

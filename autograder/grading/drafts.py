@@ -56,13 +56,21 @@ class Draft:
 
 
 class Drafts:
-    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads."""
+    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads.
+
+    `due`: it has to be handed in by some time.
+    """
 
     def __init__(
-        self, course: CourseSettings, assignment: str, standby: Standby, released: dict[str, ReleasedNotebook]
+        self,
+        course: CourseSettings,
+        assignment: str,
+        standby: Standby,
+        released: dict[str, ReleasedNotebook],
+        due: bool,
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
-        self._ignore = course.ignore
+        self._ignore, self._due = course.ignore, due
         self.running: dict[str, None] = {}  # the students whose submissions run now
         self._bench, self._jobs = Bench(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
@@ -95,7 +103,7 @@ class Drafts:
 
     def _run(self, student: str, folder: Path) -> Draft:
         """Run every notebook of a submission."""
-        found = handed_in(folder, self._released, self._ignore)
+        found = handed_in(folder, self._released, self._ignore, self._due)
         remarks = Remarks(found.reasons, found.notes)
         draft = Draft(
             Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
@@ -128,6 +136,7 @@ class Drafts:
         draft.scores[name] = scores_of(limited)
         draft.result.seconds += outcome.seconds
         draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
+        draft.remarks.notes.extend(outcome.notes)
         reasons = [*list_changes(clean, released.cells), *list_incidents(outcome)]
         draft.remarks.reasons.setdefault(name, []).extend(reasons)
 

@@ -95,6 +95,10 @@ class Book:
             found[notebook.name] = ReleasedNotebook(cells, json.loads(notebook.kernelspec or "null"))
         return found
 
+    def is_due(self, assignment: str) -> bool:
+        """Return whether an assignment has to be handed in by some time. Raises MissingEntry."""
+        return self._gradebook.find_assignment(assignment).duedate is not None
+
     def standings(self, assignment: str) -> dict[str, Standing]:
         """Return where every student stands of whom the gradebook has a submission."""
         return standings(self._db, assignment)

@@ -16,6 +16,8 @@ from .extras import TIMESTAMP, Extras, find_extras
 from .gradebook import ReleasedNotebook
 
 _LONGEST = 200  # bytes of a time
+_FIRST_YEAR = 2000  # before it no notebook was handed in: a clock was not set
+_NO_TIME = "no time of submission, so nobody knows whether it was late"
 
 
 @dataclass(frozen=True)
@@ -47,29 +49,32 @@ class HandedIn:
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str]) -> HandedIn:
+def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool) -> HandedIn:
     """Read the notebooks of a submission, and the files beside them that nbgrader does not `ignore`.
 
-    Raises Unreadable when there is no notebook to grade, or it cannot be read.
+    When the assignment is `due` at some time, a submission without a time is a reason to look. Raises Unreadable when
+    there is no notebook to grade, or it cannot be read.
     """
     extras = find_extras(folder, ignore)
     chosen = choose(folder, released, extras.notebooks)
-    timestamp, doubt = _timestamp(folder / TIMESTAMP)
+    timestamp, doubt = _timestamp(folder / TIMESTAMP, due)
     if doubt:
         extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it
     reasons, notes = {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes]
     return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes)
 
 
-def _timestamp(path: Path) -> tuple[str | None, list[str]]:
+def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
+    """Return what timestamp.txt says, and reasons to doubt it."""
+    unknown = [_NO_TIME] if due else []
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:
             raise ValueError
         text = path.read_text(encoding="utf-8").strip()
-        if text:
-            parse_utc(text)
-        return text or None, []
+        if not text or (parse_utc(text).year < _FIRST_YEAR and due):
+            return None, unknown
+        return text, []
     except FileNotFoundError:
-        return None, []
+        return None, unknown
     except (OSError, ValueError, OverflowError):
         return None, ["timestamp.txt holds no time, so nobody knows whether it was late"]

@@ -17,8 +17,9 @@ _ENDED = {
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
     """Return the reasons that lie in how a notebook was changed: graded cells deleted or copied."""
+    restored = [f"deleted and put back: {name}" for name in clean.restored]
     deleted = [f"deleted: {name}" for name in clean.missing if released[name].points is not None]
-    return [*deleted, *(f"there more than once, the last one counts: {name}" for name in clean.repeated)]
+    return [*deleted, *restored, *(f"there more than once, the last one counts: {name}" for name in clean.repeated)]
 
 
 def list_incidents(outcome: Outcome) -> list[str]:

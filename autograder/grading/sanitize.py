@@ -20,6 +20,7 @@ from typing import Any
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
+from ..authoring.source import CHECK
 from ..language import LANGUAGES
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
@@ -64,6 +65,7 @@ class Sanitized:
 
     notebook: NotebookNode
     missing: list[str] = field(default_factory=list)  # released cells that are not there
+    restored: list[str] = field(default_factory=list)  # checks that were not there and are again
     repeated: list[str] = field(default_factory=list)  # graded ones with several texts: the last one counts
     changed: list[str] = field(default_factory=list)  # locked ones with another text
 
@@ -139,6 +141,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     # Copies of one text earn the same. An answer without points of its own may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
+    checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}
     ids: set[str] = set()
     for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
         known = released.get(name) if last.get(name) == index else None
@@ -148,7 +151,21 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
         kind = known.cell_type if known else cell["cell_type"]
         ours = known.metadata(name) if known else None
         done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours))
+        if known and name in checks:  # its check was deleted: what stands here is judged all the same
+            check = checks[name]
+            done.restored.append(check)
+            ours = released[check].metadata(check)
+            done.notebook.cells.append(
+                _new_cell("code", _cell_id({"id": check}, index, ids), released[check].source, ours)
+            )
+    done.missing = [name for name in done.missing if name not in done.restored]
     return done
+
+
+def _is_check(name: str, cell: Released) -> bool:
+    """Return whether a cell is the graded check of an answer, which has the same name."""
+    graded = cell.points is not None and cell.locked and not cell.solution
+    return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:

@@ -37,6 +37,12 @@ class CourseSettings:
     def course_id(self) -> str:
         return str(self.directory.course_id)
 
+    @property
+    def language(self) -> str:
+        """Return the language of releases: what AUTOGRADER_LANGUAGE says, if the config follows it."""
+        removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
+        return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
+
     def source(self, assignment: str) -> Path:
         return self._path(self.directory.source_directory, ".", assignment)
 

@@ -19,6 +19,7 @@ from .gradebook import Book, ReleasedNotebook
 from .handed_in import handed_in
 from .isolated.engine import Engine
 from .isolated.isolation import Limits
+from .links import refuse_linked_notebook, remove_copies
 from .places import forget
 from .reasons import list_changes, list_incidents
 from .remarks import Remarks, RemarksFolder
@@ -31,30 +32,46 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
-        released = _released(ours)
-        raw, reasons = self._chosen(nb, ours)
+        released, due = _released(ours)
+        self._drop_links(ours)
+        raw, reasons = self._chosen(nb, ours, released, due)
         clean = sanitize(raw, released[ours["notebook"]].cells, released[ours["notebook"]].kernel)
         who = f"{ours['student']}, {ours['notebook']}"
-        for said, names in (("is not there", clean.missing), ("was changed; as released again", clean.changed),
+        for said, names in (("is not there", clean.missing), ("was deleted; put back", clean.restored),
+                            ("was changed; as released again", clean.changed),
                             ("is there more than once; the last one counts", clean.repeated)):  # fmt: skip
             for name in names:
                 self.log.warning("%s: cell %s %s", who, name, said)
         _reasons[_key(ours)] = [*reasons, *list_changes(clean, released[ours["notebook"]].cells)]
         return clean.notebook, resources
 
-    def _chosen(self, nb: NotebookNode, ours: Any) -> tuple[Any, list[str]]:
+    def _drop_links(self, ours: Any) -> None:
+        """Remove what nbgrader has copied through links. Raises Unreadable when the notebook itself is one."""
+        submitted, _ = _submission(self.config, ours)
+        refuse_linked_notebook(submitted, ours["notebook"])
+        course = CourseDirectory(config=self.config)
+        copied, source = (
+            Path(course.format_path(kind, student, ours["assignment"]))
+            for kind, student in ((course.autograded_directory, ours["student"]), (course.source_directory, "."))
+        )
+        for path in remove_copies(submitted, copied, source):
+            self.log.warning("%s: ignored: %s (it is a link)", ours["student"], path)
+
+    def _chosen(
+        self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
+    ) -> tuple[Any, list[str]]:
         """Return the notebook that counts, which may lie there under another name, and reasons to look."""
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
         try:
-            found = handed_in(folder, _released(ours), ignore)
+            found = handed_in(folder, released, ignore, due)
             data = found.raw[ours["notebook"]]
             raw = parse(data, f"{ours['notebook']}.ipynb")
-        except (Unreadable, KeyError):  # a link, say: nbgrader has read it
+        except (Unreadable, KeyError):  # nbgrader has read it
             return nb, []
         for note in found.notes:
             self.log.warning("%s: %s", who, note)
-        reasons = found.reasons.get(ours["notebook"], [])
+        reasons = [*found.reasons[""], *found.reasons.get(ours["notebook"], [])]
         for reason in reasons:
             self.log.warning("%s: a person has to look: %s", who, reason)
         return raw, reasons
@@ -81,6 +98,8 @@ class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
         except NoTemplate:
             del _benches[key]  # a server lives on: its next click begins anew
             raise
+        for note in outcome.notes:
+            self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
         for flag in outcome.flags:
             self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
         _reasons.setdefault(_key(ours), []).extend(list_incidents(outcome))
@@ -148,10 +167,12 @@ def _job(root: Path, ours: Any) -> Job:
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:
-        _jobs[key] = Job(root, name, _released(ours)[name].cells, encoded_files(source))
+        _jobs[key] = Job(root, name, _released(ours)[0][name].cells, encoded_files(source))
     return _jobs[key]
 
 
-def _released(ours: Any) -> dict[str, ReleasedNotebook]:
+def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
+    """Return the notebooks of an assignment by name, and whether it has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
-        return Book(gradebook, None).released(ours["assignment"])
+        book = Book(gradebook, None)
+        return book.released(ours["assignment"]), book.is_due(ours["assignment"])

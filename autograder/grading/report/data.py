@@ -6,8 +6,10 @@ count, and what is quoted of an answer is text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ...authoring.source import Lesson
@@ -16,6 +18,7 @@ from ...language import Note, Text
 from ...verdict import MIME, STATES, Verdict
 
 NO_VERDICT = "no verdict"  # beside the states of a verdict: the check is gone or never came to one
+BROKEN = "broken"  # the answer cell ended in an error before it defined an answer, for which no verdict has a state
 FLAGS = ("tampered", "fault", "deleted")  # reasons to look at a submission that grading itself found
 
 
@@ -27,6 +30,7 @@ class Wrong:
     mistake: str | None
     verdict: Verdict
     observed: bool  # did the answer run?
+    error: str = ""  # of an answer cell that is broken
     students: list[str] = field(default_factory=list)
     code: str = ""  # the shortest of these answers
 
@@ -38,7 +42,7 @@ class Wrong:
 
 @dataclass
 class Answered:
-    """One exercise: how many submissions have each state of `STATES` or `NO_VERDICT`, and the wrong answers."""
+    """One exercise: how many submissions have each state of `STATES`, `BROKEN` or `NO_VERDICT`, and the wrong ones."""
 
     exercise: Exercise
     states: Counter[str] = field(default_factory=Counter)
@@ -46,7 +50,7 @@ class Answered:
 
     @property
     def answers(self) -> int:
-        return self.states["passed"] + self.states["not yet"]
+        return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
 
     def wrong(self, *, recognised: bool) -> list[Wrong]:
         """The recognised mistakes, or the other wrong answers, the most frequent first."""
@@ -76,17 +80,20 @@ class Graded:
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
     remarks: dict[str, list[str]] = field(default_factory=dict)  # by student, why a person has to look
+    names: dict[str, str] = field(default_factory=dict)  # of the students of whom the gradebook has one
+    pages: dict[str, Path] = field(default_factory=dict)  # by student, the page of feedback or the graded notebook
 
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
         """Add a submission: its cells by grade id, and of those that wait for a person, has one graded them before?"""
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
             verdict, observed = _verdict(cells.get(f"check-{name}", {}), name)
-            answered.states[verdict.state if verdict else NO_VERDICT] += 1
-            if verdict and verdict.state == "not yet":
-                new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None)
-                alike = answered.alike.setdefault(_kind(new, observed), new)
-                alike.add(student, _source(cells.get(f"answer-{name}", {})))
+            answer = cells.get(f"answer-{name}", {})
+            error = _error(answer) if verdict and verdict.state == "not attempted" else ""
+            answered.states[BROKEN if error else verdict.state if verdict else NO_VERDICT] += 1
+            if verdict and (error or verdict.state == "not yet"):
+                new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
+                answered.alike.setdefault(_kind(new), new).add(student, _source(answer))
             if verdict and verdict.state == "our error":
                 faults[f"check-{name}"] = _fault(verdict)
         extras = [f"check-{name}" for name, each in self.exercises.items() if not each.exercise.core]
@@ -105,10 +112,17 @@ class Graded:
         return sorted(shared, key=lambda each: (-len(each.students), each.mistake is None))
 
 
-def _kind(wrong: Wrong, observed: str | None) -> str:
-    """The same for answers that are alike. Mistakes that are named by one sentence are one misunderstanding."""
+def _kind(wrong: Wrong) -> str:
+    """Return the same for answers of which the page says the same.
+
+    Mistakes that are named by one sentence are one misunderstanding.
+    """
+    if wrong.error:
+        return f"error {wrong.error}"
     if wrong.mistake is None:
-        return f"observed {observed or wrong.verdict.finding}"
+        finding = wrong.verdict.finding
+        got = [note for note in finding.got if note.id != "raised.line"] if finding else []
+        return f"finding {finding.aspect if finding else ''} {got}"
     known = wrong.exercise.mistakes.get(wrong.mistake)
     return f"mistake {known.says.en if known else wrong.mistake}"
 
@@ -140,6 +154,17 @@ def _fault(verdict: Verdict) -> tuple[str, str]:
     if note.id == "fault.tampered":
         return "tampered", str(said.get("what", ""))[:200]
     return "fault", str(said.get("error", ""))[:200]
+
+
+def _error(cell: dict[str, Any]) -> str:
+    """Return the error that an answer cell ended in; nothing for the one of the cell that was handed out."""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else []:
+        match output:
+            case {"output_type": "error", "ename": str(name), "evalue": str(value)} if name != "NotImplementedError":
+                value = re.sub(r" \([^()]*, line \d+\)$", "", value)
+                return f"{name}: {value}".removesuffix(": ")[:200]
+    return ""
 
 
 def _source(cell: dict[str, Any]) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import os
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...authoring.source import Broken
 from ...card import inline
-from ...language import MESSAGES, Text
+from ...language import LANGUAGES, MESSAGES, Text
 from ...verdict import STATES
 from ..settings import course_settings
-from .data import FLAGS, NO_VERDICT, Answered, Graded, Wrong
+from .data import BROKEN, FLAGS, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
+from .reasons import in_both_languages
 from .sources import collect
 from .words import WORDS, label_of, said
 
@@ -25,19 +28,22 @@ _LEADING = 3  # misunderstandings that the page begins with
 _LONGEST = 3000  # characters of an answer that is shown
 
 
-def report_course(root: Path, assignment: str | None, language: str) -> list[Path]:
-    """Write the page of one assignment, or of all that were graded, to report/ASSIGNMENT.html. Returns the pages.
+def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
+    """Write the page of one assignment, or of all that were graded, and return the pages.
 
-    Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
+    The English one is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. Without a `language` it is
+    the course's. Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
     """
     course = course_settings(root)
+    language = language or course.language
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
         raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     made = []
     for name in chosen:
-        page = _Page(collect(course, name), language).html()
-        path = course.root / "report" / f"{name}.html"
+        ending = "" if language == LANGUAGES[0] else f".{language}"
+        path = course.root / "report" / f"{name}{ending}.html"
+        page = _Page(collect(course, name), language, path.parent).html()
         try:
             path.parent.mkdir(exist_ok=True)
             path.write_text(page, encoding="utf-8")
@@ -50,8 +56,8 @@ def report_course(root: Path, assignment: str | None, language: str) -> list[Pat
 class _Page:
     """What the template shows, in one language. Only the pictures and `inline` give markup; the rest is escaped."""
 
-    def __init__(self, graded: Graded, language: str) -> None:
-        self.graded, self.language = graded, language
+    def __init__(self, graded: Graded, language: str, folder: Path) -> None:
+        self.graded, self.language, self._folder = graded, language, folder  # in which the page will lie
         self.words = {name: text.read(language) for name, text in WORDS.items()}
         self.total = len(graded.scores)
 
@@ -113,7 +119,7 @@ class _Page:
     def states(self, answered: Sequence[Answered]) -> list[str]:
         """The states that occur."""
         found = {state for each in answered for state in +each.states}
-        return [state for state in (*STATES, NO_VERDICT) if state in found]
+        return [state for state in (*STATES, BROKEN, NO_VERDICT) if state in found]
 
     def shares(self, answered: Sequence[Answered], states: Sequence[str]) -> Markup:
         rows = [(self.plain_title(each), dict(each.states)) for each in answered]
@@ -131,7 +137,8 @@ class _Page:
         return answered.exercise.title.read(self.language).replace("`", "")
 
     def state(self, state: str) -> str:
-        return self.words["no_verdict"] if state == NO_VERDICT else MESSAGES[f"state.{state}"].read(self.language)
+        words = {NO_VERDICT: "no_verdict", BROKEN: "broken"}
+        return self.words[words[state]] if state in words else MESSAGES[f"state.{state}"].read(self.language)
 
     def named(self, wrong: Wrong) -> Markup:
         """The sentence of a recognised mistake; nothing for another wrong answer."""
@@ -174,6 +181,21 @@ class _Page:
         if role == "check" and name in self.graded.exercises:
             return self.heading(self.graded.exercises[name])
         return Markup("{} <code>{}</code>").format(self.words["written"] if role == "written" else "", cell)
+
+    # ------------------------------------------------------------------------------------------------- the students
+
+    def student(self, id: str) -> Markup:
+        """The name of a student, if the gradebook has one, and the id, with a link to what was made of the work."""
+        name = self.graded.names.get(id)
+        text = f"{name} ({id})" if name else id
+        page = self.graded.pages.get(id)
+        if page is None:
+            return Markup("{}").format(text)
+        href = quote(os.fsencode(os.path.relpath(page, self._folder)))
+        return Markup('<a href="{}">{}</a>').format(href, text)
+
+    def reason(self, reason: str) -> str:
+        return in_both_languages(reason).read(self.language)
 
     # ---------------------------------------------------------------------------------------------------- the words
 

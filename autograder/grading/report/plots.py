@@ -17,6 +17,7 @@ COLOURS = {
     "passed": ("#1f7a6d", "#ffffff"),
     "not yet": ("#eda547", "#1b1b1b"),
     "not attempted": ("#c9ced6", "#1b1b1b"),
+    "broken": ("#a33b2f", "#ffffff"),
     "our error": ("#7d4bb3", "#ffffff"),
     "no verdict": ("#5d6673", "#ffffff"),
 }

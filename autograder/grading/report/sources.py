@@ -21,6 +21,7 @@ from ..sanitize import Unreadable, read
 from ..settings import CourseSettings
 from ..standing import standings
 from .data import Answered, Graded
+from .reasons import in_both_languages
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
 _NOT_IN_BOOK = Text(
@@ -49,20 +50,24 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
             ordered = {n: lesson[1][n] for n, _ in lesson[0].with_role("check")}
             graded.exercises |= {n: Answered(exercise) for n, exercise in ordered.items()}
     for student, folder in folders.items():
+        page = _page(course.feedback(assignment, student), folder, names)
+        if page:
+            graded.pages[student] = page
         if student not in scores:
             graded.unread[student] = _NOT_IN_BOOK
             continue
         try:
             cells = {grade_id: cell for path in _notebooks(folder, names) for grade_id, cell in _cells(path)}
         except Unreadable as error:
-            graded.unread[student] = Text(str(error), str(error))
+            graded.unread[student] = in_both_languages(str(error))
             continue
         graded.scores[student] = scores[student]
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            why = "; ".join(graded.remarks.get(folder.parent.name, []))
-            graded.unread[folder.parent.name] = Text(why, why) if why else _why_not(folder, names)
+            why = [in_both_languages(reason) for reason in graded.remarks.get(folder.parent.name, [])]
+            said = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
+            graded.unread[folder.parent.name] = said if why else _why_not(folder, names)
     return graded
 
 
@@ -97,7 +102,10 @@ def _from_gradebook(
                 waiting[student][cell] = manual is not None
             names = sorted(notebook.name for notebook in wanted.notebooks)
             flagged = {student for student, standing in standings(book.db, assignment).items() if standing.flagged}
-            return Graded(assignment, float(wanted.max_score)), names, scores, waiting, flagged
+            graded = Graded(assignment, float(wanted.max_score))
+            for student in book.students:
+                graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
+            return graded, names, scores, waiting, flagged
     except MissingEntry as missing:
         raise Broken(
             f"the gradebook of {course.root} has no assignment {assignment}: "
@@ -117,6 +125,12 @@ def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
         if lesson.file_name == name:
             return lesson, collection.exercises(lesson)
     return None
+
+
+def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
+    """Return the first page of feedback on a submission, or else its first graded notebook."""
+    pages = [feedback / f"{name}.html" for name in names]
+    return next((path for path in [*pages, *_notebooks(autograded, names)] if path.is_file()), None)
 
 
 def _notebooks(folder: Path, names: list[str]) -> list[Path]:
@@ -139,5 +153,5 @@ def _why_not(folder: Path, names: list[str]) -> Text:
         for path in _notebooks(folder, names):
             read(path)
     except Unreadable as error:
-        return Text(str(error), str(error))
+        return in_both_languages(str(error))
     return _NOT_GRADED

@@ -32,6 +32,8 @@ WORDS = {
     "solved": Text("solved", "решили"),
     "solved_by": Text("Solved by {count} of {total} ({percent})", "Решили {count} из {total} ({percent})"),
     "no_verdict": Text("no verdict", "нет результата"),
+    "broken": Text("stopped by an error", "ошибка в ячейке"),
+    "stopped": Text("The cell with the answer ends in an error:", "Ячейка с ответом завершается ошибкой:"),
     "recognised": Text("Recognised mistakes", "Узнанные ошибки"),
     "other": Text("Other wrong answers, alike in behaviour", "Другие неверные ответы с одинаковым поведением"),
     "no_wrong": Text("No wrong answer.", "Неверных ответов нет."),
