@@ -219,8 +219,8 @@ LOOKING = [
         "import pdb, traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()\nprint(traceback.format_stack()[-1][:10])",
     ),
     Habit(
-        "logging, doctest and a debugger",
-        "import doctest, logging, pdb\nlogging.basicConfig(level=logging.INFO)\nlogging.info('hello')\nlogging.getLogger(__name__).warning('here', stack_info=True)\nprint(doctest.testmod())\npdb.Pdb()\ntry:\n    pdb.run('x = 1')\nexcept BaseException:\n    pass",
+        "logging, doctest and a debugger made",
+        "import doctest, logging, pdb\nlogging.basicConfig(level=logging.INFO)\nlogging.info('hello')\nlogging.getLogger(__name__).warning('here', stack_info=True)\nprint(doctest.testmod())\npdb.Pdb()",
     ),
     Habit(
         "gc, references and sizes",

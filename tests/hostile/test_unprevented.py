@@ -89,3 +89,14 @@ def test_it_pays_and_is_not_seen(name: str, host: Host) -> None:
     outcome, _ = host.hand_in(host.notebook({**HALF, exercise: answer}))
     assert (outcome.flags, outcome.notes, outcome.ended) == ([], [], None)
     assert points(outcome)[exercise] > host.points_without(HALF)[exercise]
+
+
+def test_a_later_cell_shows_hidden_inputs(host: Host) -> None:
+    """What an answer has noted of its cases is on the student's page of feedback."""
+    noting = HALF["accumulate_uneven"] + "    SEEN.append([x.tolist() for x, _ in batches])\n"
+    raw = host.notebook({**HALF, "accumulate_uneven": noting}, first="SEEN = []", last="print(SEEN)")
+    outcome, notebook = host.hand_in(raw)
+    assert (outcome.flags, outcome.notes) == ([], [])
+    expected = host.judge.answers.expected["accumulate_uneven"]
+    hidden = host.judge.answers.exercises["accumulate_uneven"].draw(expected.seed)
+    assert str([x.tolist() for x, _ in hidden[0].batches]) in notebook.cells[-1].outputs[0].text
