@@ -87,6 +87,12 @@ MESSAGES: dict[str, Text] = {
         "({type}: {message})",
         "Ответ вернул не то, что нужно в упражнении. Не забыт ли `return`? Тот ли это объект? ({type}: {message})",
     ),
+    "raised.replaced": Text(
+        "A tensor has a `{name}` of its own, in its class or as an attribute. The check can only use tensors that leave "
+        "`{name}` as torch has it.",
+        "У одного из тензоров свой `{name}`: он задан в классе или как атрибут. Проверить можно только тензоры, у которых "
+        "`{name}` такой, как в torch.",
+    ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(

@@ -23,6 +23,7 @@ from . import overlong
 from .exercise import Case, Exercise
 from .language import Note
 from .observation import canonical, decode, encode
+from .shadowing import find_replaced
 from .switches import as_in_a_fresh_process
 from .undisturbed import SHOWN, TimeIsUp, limited, undisturbed
 
@@ -62,6 +63,10 @@ class WrongArguments(Exception):
     """The learner's function does not take the arguments that the exercise states."""
 
 
+class ReplacedName(Exception):
+    """A tensor of the learner's replaces the name of `torch.Tensor` that is the argument."""
+
+
 def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     """Run `exercise` on every case of `seed`. `answer` is what the learner called `exercise.asks`.
 
@@ -92,6 +97,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
         try:
             with limited(exercise.seconds):
                 found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
+                _refuse_replaced(found, case)
             values = {str(name): canonical(value) for name, value in found.items()}
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -147,11 +153,20 @@ def _marking(answer: object) -> object:
         except ValueError:  # a builtin without a signature: the call itself will tell
             pass
         try:
-            return function(*args, **kwargs)
+            returned = function(*args, **kwargs)
         except (Exception, SystemExit) as error:
             raise AnswerRaised from error
+        _refuse_replaced(returned, args, kwargs)
+        return returned
 
     return call
+
+
+def _refuse_replaced(*values: object) -> None:
+    """Raise ReplacedName if a probe could not believe what a tensor in `values` says of itself."""
+    name = find_replaced(*values)
+    if name is not None:
+        raise ReplacedName(name)
 
 
 @contextmanager
@@ -159,7 +174,7 @@ def using_answer() -> Iterator[None]:
     """For a probe that works with what an answer returned: an exception inside is the learner's, not ours."""
     try:
         yield
-    except (AnswerRaised, WrongArguments):
+    except (AnswerRaised, WrongArguments, ReplacedName):
         raise
     except Exception as error:
         raise CannotBeUsed from error
@@ -168,6 +183,8 @@ def using_answer() -> Iterator[None]:
 def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
     if isinstance(error, WrongArguments):
         return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": str(error)})
+    if isinstance(error, ReplacedName):
+        return Raised("answer", "raised.replaced", {"name": str(error)})
     if isinstance(error, TimeIsUp):
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None

@@ -11,6 +11,7 @@ from traitlets.config import Config
 
 from autograder.authoring.build import COURSE
 from autograder.grading.harmless import Harmless, is_plain
+from autograder.grading.outputs import kept_outputs
 
 ATTACKS = [
     "<script>alert(1)</script>",
@@ -57,6 +58,49 @@ def test_plain_markdown_is_left_alone():
     for path in sorted(COURSE.notebooks.glob("??/*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         assert all(is_plain(cell.source) for cell in notebook.cells if cell.cell_type == "markdown"), path
+
+
+SLOW_TO_RENDER = {
+    "beginnings of formulas": "\\begin{a}" * 2_000,
+    "brackets of formulas": "\\\\[" * 5_000,
+    "a long text": "_a_" * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", SLOW_TO_RENDER.values(), ids=SLOW_TO_RENDER)
+def test_text_that_a_renderer_takes_long_for_shows_as_it_was_typed(text):
+    assert "<pre>" in (shown := page(new_markdown_cell(text)))
+    assert text in html.unescape(re.sub(r"<[^<>]*>", "", shown))
+
+
+def test_many_texts_show_as_they_were_typed_in_the_end():
+    text = "*a* " * 4_000
+    shown = page(*(new_markdown_cell(text) for _ in range(15)))
+    assert shown.count("<em>") == 12 * 4_000
+    assert shown.count(text.strip()) == 3
+
+
+SLOW_TO_CLEAN = {
+    "attributes": "<p " + " ".join(f"a{i}" for i in range(20_000)) + ">",
+    "an open comment": "<!--" + "-" * 10**6,
+    "tags": "<b><p>" * 10_000,
+}
+
+
+@pytest.mark.parametrize("html", SLOW_TO_CLEAN.values(), ids=SLOW_TO_CLEAN)
+def test_html_that_a_cleaner_takes_long_for_is_left_out(html):
+    alone, with_text = (
+        {"output_type": "display_data", "data": {"text/html": html, **more}} for more in ({}, {"text/plain": "plain"})
+    )
+    assert [output.get("ename") for output in kept_outputs([alone], 1)] == ["TooLong"]
+    assert [output.data for output in kept_outputs([with_text], 1)] == [{"text/plain": "plain"}]
+
+
+def test_html_of_a_whole_notebook_is_bounded():
+    pages = [{"output_type": "display_data", "data": {"text/html": f"<p {i} {'a ' * 20_000}>b</p>"}} for i in range(40)]
+    kept = kept_outputs(pages, 1)
+    assert [output.output_type for output in kept] == ["display_data"] * 12 + ["error"]
+    assert {output.data["text/html"] for output in kept[:-1]} == {"<p>b</p>"}
 
 
 def test_outputs_keep_text_and_pictures_and_lose_scripts():

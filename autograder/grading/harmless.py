@@ -20,6 +20,10 @@ _PLAIN = re.compile(
     |\s+(?:href|src)="(?:https?:|mailto:|\#|data:image/(?:png|jpeg);|(?![\w+.-]*:))[^"<>]*")*\s*/?>""",
     re.X,
 )
+# The renderer's time grows with the square of both: it looks for the end of each formula in all the text after it.
+_LONGEST, _MOST_FORMULAS = 20_000, 200  # characters of a cell, beginnings of formulas in it
+_LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook together
+_FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
 class Harmless(Preprocessor):  # type: ignore[misc]
@@ -28,13 +32,16 @@ class Harmless(Preprocessor):  # type: ignore[misc]
     enabled = True
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        self._left = _LONGEST_OF_ALL
         said = nb.metadata.get("autograder", {})
         self._language = said.get("language") if isinstance(said, dict) else None
         return super().preprocess(nb, resources)  # type: ignore[no-any-return]
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> tuple[NotebookNode, Any]:
-        if cell.cell_type == "markdown" and not is_plain(cell.source):
-            cell.source = as_typed(cell.source)
+        if cell.cell_type == "markdown":
+            self._left -= len(cell.source)
+            if self._left < 0 or not is_plain(cell.source):
+                cell.source = as_typed(cell.source)
         elif cell.cell_type == "code":
             cell.outputs = [made for output in cell.outputs for made in self._output(output, cell.execution_count)]
         return cell, resources
@@ -52,7 +59,12 @@ class Harmless(Preprocessor):  # type: ignore[misc]
 
 
 def is_plain(text: str) -> bool:
-    """Does Markdown text become nothing but the markup of plain Markdown? Judged on what the renderer makes of it."""
+    """Return whether Markdown text becomes nothing but the markup of plain Markdown.
+
+    Judged on what the renderer makes of it. Text that would take it long is not plain.
+    """
+    if len(text) > _LONGEST or len(_FORMULA.findall(text)) > _MOST_FORMULAS:
+        return False
     return "<" not in _PLAIN.sub("", markdown2html(text))
 
 

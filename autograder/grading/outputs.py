@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import bleach
+import nh3
 from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from traitlets import Integer
@@ -49,41 +49,31 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
 
 
 _MOST = 200  # outputs of one cell
-_MOST_TAGS = 2_000  # of one page: what it takes to clean it grows with their square
+_MOST_TAGS = 2_000  # of one HTML output
+_LONGEST_HTML = 50_000  # characters of one HTML output: cleaning one tag takes the square of its attributes
 _PICTURES = ("image/png", "image/jpeg")
-_TAGS = {
-    *bleach.ALLOWED_TAGS,
-    "div",
-    "p",
-    "pre",
-    "span",
-    "br",
-    "hr",
-    "small",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "details",
-    "summary",
-}
-_TAGS |= {"table", "thead", "tbody", "tr", "th", "td"}
+_TEXT_TAGS = {"a", "b", "blockquote", "br", "code", "div", "em", "hr", "i", "p", "pre", "small", "span", "strong"}
+_BLOCK_TAGS = {"details", "h1", "h2", "h3", "h4", "li", "ol", "summary", "ul"}
+_TABLE_TAGS = {"table", "tbody", "td", "th", "thead", "tr"}
+_TAGS = _TEXT_TAGS | _BLOCK_TAGS | _TABLE_TAGS | {"abbr", "acronym"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 
 @dataclass
 class Room:
-    """What is left for the outputs of a whole notebook: characters, and tags of HTML."""
+    """What is left for the outputs of a whole notebook."""
 
     characters: int = 32 << 20
+    html: int = 500_000  # characters
     tags: int = 20_000
 
     def take(self, data: dict[str, str]) -> bool:
-        """Is there room for this? If so, it is taken."""
-        size, tags = sum(map(len, data.values())), data.get("text/html", "").count("<")
-        if size > self.characters or tags > min(self.tags, _MOST_TAGS):
+        """Take the room for this. Return False if there is not enough."""
+        page = data.get("text/html", "")
+        size, html, tags = sum(map(len, data.values())), len(page), page.count("<")
+        if size > self.characters or html > min(self.html, _LONGEST_HTML) or tags > min(self.tags, _MOST_TAGS):
             return False
-        self.characters, self.tags = self.characters - size, self.tags - tags
+        self.characters, self.html, self.tags = self.characters - size, self.html - html, self.tags - tags
         return True
 
 
@@ -124,12 +114,15 @@ def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
     if not room.take(kept):
         return None
     page = data.get("text/html")
-    if isinstance(page, str) and room.take({"text/html": page}):
-        kept["text/html"] = _harmless(page)
+    if isinstance(page, str):
+        if room.take({"text/html": page}):
+            kept["text/html"] = _harmless(page)
+        elif not kept:
+            return None
     return kept
 
 
 @lru_cache(maxsize=64)
 def _harmless(page: str) -> str:
-    """HTML without scripts and all else that acts. Most pages are what a released cell shows everybody."""
-    return str(bleach.clean(page, tags=_TAGS, attributes={"*": ["lang"]}, strip=True))
+    """Return HTML without scripts and all else that acts. Most pages are what a released cell shows everybody."""
+    return nh3.clean(page, tags=_TAGS, attributes={"*": {"lang"}}, link_rel=None)

@@ -219,6 +219,10 @@ LOOKING = [
         "import pdb, traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()\nprint(traceback.format_stack()[-1][:10])",
     ),
     Habit(
+        "logging, doctest and a debugger made",
+        "import doctest, logging, pdb\nlogging.basicConfig(level=logging.INFO)\nlogging.info('hello')\nlogging.getLogger(__name__).warning('here', stack_info=True)\nprint(doctest.testmod())\npdb.Pdb()",
+    ),
+    Habit(
         "gc, references and sizes",
         "import gc, sys, weakref\ngc.collect()\ngc.disable()\nx = torch.ones(1)\nprint(sys.getrefcount(x), sys.getsizeof(x), weakref.ref(x)() is x)",
     ),

@@ -39,6 +39,7 @@ class Host:
     solved: dict[str, str]
     folder: Path
     salts: Salts
+    asked: tuple[str, ...]  # exercises whose cells are handed in
     plain: dict[str, dict[str, float]] = field(default_factory=dict)  # points without a trick, by answers
 
     def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
@@ -52,7 +53,7 @@ class Host:
         raw: dict[str, Any] = json.loads(json.dumps(filled))
         raw["cells"] = [
             code_cell("namespace", _NAMESPACE),
-            *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and _is_needed(cell)),
+            *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and self._is_needed(cell)),
             code_cell("last", last),
         ]
         raw["cells"].insert(3, code_cell("first", first))
@@ -66,10 +67,9 @@ class Host:
             self.plain[key] = points(outcome)
         return self.plain[key]
 
-
-def _is_needed(cell: dict[str, Any]) -> bool:
-    role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
-    return name in EXERCISES if role else cell["source"].startswith(("import torch", "from autograder import"))
+    def _is_needed(self, cell: dict[str, Any]) -> bool:
+        role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
+        return name in self.asked if role else cell["source"].startswith(("import torch", "from autograder import"))
 
 
 def code_cell(name: str, source: str) -> dict[str, Any]:
@@ -81,7 +81,9 @@ def points(outcome: Outcome) -> dict[str, float]:
 
 
 @contextmanager
-def open_host(lesson: Lesson, exercises: dict[str, Exercise], folder: Path, limits: Limits) -> Iterator[Host]:
+def open_host(
+    lesson: Lesson, exercises: dict[str, Exercise], folder: Path, limits: Limits, asked: tuple[str, ...] = EXERCISES
+) -> Iterator[Host]:
     """Start an engine for an assignment whose course lies in an empty `folder`."""
     (folder / "course").mkdir()
     (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
@@ -99,4 +101,4 @@ def open_host(lesson: Lesson, exercises: dict[str, Exercise], folder: Path, limi
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(limits) as engine:
         rehearse(engine, lesson, exercises, {})
-        yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine))
+        yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine), asked)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 from attacks import Attack
 
 # HOST is replaced by a folder of the host that holds SECRET and a file to write.
@@ -93,6 +95,33 @@ print("FOUND") if any(found) else None
 """,
         noted="/proc",
         never="FOUND",
+    ),
+    Attack(
+        "the worker's memory opened in other ways and by another program",
+        """
+import os, pathlib, subprocess, sys
+os.symlink("/proc/self/mem", "link")
+ways = [lambda: os.open(b"/proc/self/mem", os.O_RDWR), lambda: os.open("link", os.O_RDWR),
+        lambda: pathlib.Path("/proc/self/mem").open("r+b"), lambda: os.open("mem", os.O_RDWR, dir_fd=os.open("/proc/self", 0))]
+for number, way in enumerate(ways):
+    try:
+        way()
+        print("OPENED", number)
+    except OSError:
+        pass
+here = os.getcwd()
+os.chdir("/proc/self")
+try:
+    open("mem", "r+b")
+    print("OPENED relative")
+except OSError:
+    pass
+os.chdir(here)
+code = "open('/proc/1/mem', 'r+b'); print('OPENED by another')"
+print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+""",
+        noted="mem",
+        never="OPENED" if os.geteuid() == 0 else "",  # THREATS.md says what holds for other users
     ),
     Attack(
         "ctypes in the notebook",

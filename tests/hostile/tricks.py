@@ -462,4 +462,63 @@ def train_epoch(*args):
     ),
 ]
 
-ALL = [*COMPARISONS, *REPLACED, *GUARD, *COUNTERS]
+_RAISE_RUNS = """
+    def found(frame):
+        while frame:
+            if hasattr(frame.f_locals.get("runs"), "times"):
+                frame.f_locals["runs"].times = len(batches)
+            frame = frame.f_back
+"""
+
+
+def _runs_raised(how: str) -> dict[str, str]:
+    """Return the answer with too few backward passes, which calls `found(frame)` with a frame that it gets so."""
+    body = how.strip().replace("\n", "\n    ")
+    return {"accumulate_uneven": f"{HALF['accumulate_uneven']}{_RAISE_RUNS}\n    {body}\n"}
+
+
+LENT = [
+    Attack(f"a counter of the probe found through {name}", answers=_runs_raised(how), without={}, noted=noted)
+    for name, how, noted in (
+        ("logging.currentframe", "import logging\nfound(logging.currentframe())", "frame"),
+        (
+            "traceback.walk_stack",
+            "import traceback\nfor frame, _ in traceback.walk_stack(None):\n    found(frame)",
+            "frame",
+        ),
+        (
+            "traceback.walk_tb",
+            "import traceback\ntry:\n    1 / 0\nexcept Exception as error:\n    found(next(traceback.walk_tb(error.__traceback__))[0])",
+            "frame",
+        ),
+        (
+            "a debugger of one's own",
+            "import bdb\nclass Own(bdb.Bdb):\n    user_line = user_call = user_return = lambda self, frame, *_: found(frame)\nOwn().set_trace()\nx = 1\ny = 2",
+            "frame",
+        ),
+        (
+            "a pdb that is not asked",
+            "import pdb\ntry:\n    1 / 0\nexcept Exception as error:\n    own = pdb.Pdb()\n    own.setup(None, error.__traceback__)\n    found(own.curframe)",
+            "frame",
+        ),
+        (
+            "IPython's locals of a module",
+            "from IPython.utils.frame import extract_module_locals\nfor depth in range(6):\n    names = extract_module_locals(depth)[1]\n    if hasattr(names.get('runs'), 'times'):\n        names['runs'].times = len(batches)",
+            "frame",
+        ),
+        (
+            "autoreload's update of instances",
+            "from IPython.extensions.autoreload import update_instances\nfrom autograder.measure import Count\nclass Many(Count):\n    times = property(lambda self: len(batches), lambda self, value: None)\nupdate_instances(Count, Many)",
+            "gc.",
+        ),
+    )
+]
+GUARD += [
+    Attack(
+        "the guard found through IPython's module",
+        "guard = get_ipython()._orig_sys_modules_main_mod.template._guard\nprint('FOUND', guard.refused)",
+        never="FOUND \\[",
+    ),
+]
+
+ALL = [*COMPARISONS, *REPLACED, *GUARD, *COUNTERS, *LENT]

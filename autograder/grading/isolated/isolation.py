@@ -102,7 +102,8 @@ def enter(limits: Limits) -> None:
     check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
     root.renew(limits.disk_bytes)
     check("sethostname", libc.sethostname(b"grading", 7))
-    if os.geteuid() == 0:
+    root_grades = os.geteuid() == 0
+    if root_grades:
         _become_nobody()
     user, group = os.geteuid(), os.getegid()
     check("unshare(CLONE_NEWUSER)", libc.unshare(_NEW_USER))
@@ -110,6 +111,8 @@ def enter(limits: Limits) -> None:
     _forbid_more_namespaces()
     _seal()
     _limit(limits)
+    if root_grades:  # another user could not look at the child's memory any more, either, to limit it
+        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # nobody inside opens /proc/*/mem
 
 
 def _effective_capabilities() -> int:

@@ -6,6 +6,7 @@ The interpreter asks an audit hook before it does any of this, and a hook cannot
 from __future__ import annotations
 
 import cProfile
+import os
 import re
 import sys
 import sysconfig
@@ -23,10 +24,17 @@ _REACHING = re.compile(
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
-_MEMORY = re.compile(r"/proc/.*/(mem|maps)")
+_MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # the last in a folder that is not known
 _LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))
-_LENDING = ("/inspect.py", "/ctypes/__init__.py", "/threading.py")  # do it for whoever calls them
-_OPENING = (*_LENDING, "/IPython/core/interactiveshell.py")  # has an `open` of its own
+# Files and functions that do it for whoever calls them. To log, to print a traceback or to start a debugger is allowed;
+# what a debugger does later runs below `trace_dispatch`, on top of the student's own frame.
+_LENDING = re.compile(
+    r".*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
+    r"|.*/bdb\.py:(?!Bdb\.trace_dispatch$).*|.*/(?:pdb|IPython/core/debugger)\.py:\w*Pdb\..*"
+    r"|.*/logging/__init__\.py:(?:currentframe|<lambda>)|.*/traceback\.py:walk_(?:stack|tb)"
+    r"|.*/IPython/extensions/autoreload\.py:(?!ModuleReloader\.).*"
+)
+_OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py:.*")  # has an `open` of its own
 
 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
@@ -37,16 +45,21 @@ def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, st
         path = functions.get(id(arguments[0]))
         return f"{path}.{arguments[1]}" if path else None
     if event == "open":
-        found = isinstance(arguments[0], str) and _MEMORY.fullmatch(arguments[0])
-        return str(arguments[0]) if found else None
+        return _memory(arguments[0])
     if _REACHING.fullmatch(event):
         return event
     return None
 
 
-def _is_students(frame: FrameType | None, lending: tuple[str, ...]) -> bool:
-    """Does code run there that is no installed file's?"""
-    while frame is not None and frame.f_code.co_filename.endswith(lending):
+def _memory(path: object) -> str | None:
+    """Return `path` as text if it is the memory of a process. The kernel refuses what a link leads to."""
+    named = os.fsdecode(path) if isinstance(path, (str, bytes)) else ""
+    return named if _MEMORY.fullmatch(named) else None
+
+
+def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
+    """Return whether code runs there that is no installed file's."""
+    while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARY)
 

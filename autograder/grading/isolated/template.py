@@ -41,6 +41,7 @@ class Template:
         torch.set_num_threads(1)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
         self._shell = warm_shell(RememberingShell)
+        self._shell._orig_sys_modules_main_mod = None  # the module that holds this object
         self._shell.builtin_trap.__enter__()  # for good: put in and taken out with each cell, the guard sees a change
         if isolated:
             go_inside()

@@ -1,0 +1,67 @@
+"""Tensors whose class or instance replaces a name of `torch.Tensor`: what they say of themselves may be untrue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+# Read past a metaclass and past `__torch_function__`, which may answer in their place.
+_CLASSES = type.__dict__["__mro__"].__get__
+_NAMES = type.__dict__["__dict__"].__get__
+_OF_TORCH = {*torch.nn.Parameter.__mro__, torch.nn.Buffer}
+_OF_TORCH |= {torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer}
+_ONLY_SHOWN = {"__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__"}
+_ONLY_SHOWN |= {"__repr__", "__str__", "__format__", "__dir__", "__init__", "__new__", "__init_subclass__"}
+_TENSORS_NAMES = frozenset(dir(torch.Tensor)) - _ONLY_SHOWN
+_DEEPEST = 8
+
+
+def find_replaced(*values: object) -> str | None:
+    """Return the first name of `torch.Tensor`, such as "is_leaf", that a tensor in `values` replaces, or None.
+
+    Looks into lists, tuples, dicts, namespaces, modules and optimizers, and at gradients. Runs no code of the tensors.
+    """
+    with torch._C.DisableTorchFunctionSubclass():
+        return next((name for tensor in _tensors(values, 0) for name in _replaced(tensor)), None)
+
+
+def _replaced(tensor: torch.Tensor) -> Iterator[str]:
+    if type(tensor) is not torch.Tensor:
+        for each in _CLASSES(type(tensor)):
+            if each not in _OF_TORCH:
+                yield from sorted(_TENSORS_NAMES.intersection(_NAMES(each)))
+    yield from sorted(_TENSORS_NAMES.intersection(tensor.__dict__))
+
+
+def _tensors(values: Iterable[object], depth: int) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value  # a caller that finds a replaced name stops here: what follows asks tensors with torch's names
+            if depth < _DEEPEST and _may_have_gradient(value):
+                yield from _tensors([value.grad], depth + 1)
+        elif depth < _DEEPEST:
+            yield from _tensors(_parts(value), depth + 1)
+
+
+def _may_have_gradient(tensor: torch.Tensor) -> bool:
+    """Return whether `.grad` can be read without a warning."""
+    try:
+        return tensor.is_leaf or tensor.retains_grad
+    except RuntimeError:  # a view whose base was edited in a way that torch forbids
+        return False
+
+
+def _parts(value: object) -> Iterable[Any]:
+    if isinstance(value, (list, tuple)):
+        return tuple.__iter__(value) if isinstance(value, tuple) else list.__iter__(value)
+    if isinstance(value, dict):
+        return dict.values(value)
+    if isinstance(value, torch.nn.Module):
+        own = object.__getattribute__(value, "__dict__")
+        return [own.get("_parameters"), own.get("_buffers"), own.get("_modules")]
+    if isinstance(value, (SimpleNamespace, torch.optim.Optimizer)):
+        return dict.values(object.__getattribute__(value, "__dict__"))
+    return ()
