@@ -143,8 +143,9 @@ class Batch:
     def _keep(self, student: str) -> Result:
         """Leave a submission as it was graded, but let it owe what being late costs now."""
         known = self._known[student]
-        reasons = self._remarks.read(student).everything if known.flagged else []
-        result = Result(student, "unchanged", known.score, reasons)
+        remarks = self._remarks.read(student)
+        reasons = remarks.everything if known.flagged else []
+        result = Result(student, "unchanged", known.score, reasons, notes=remarks.notes)
         try:
             if (known.late or known.penalty) and self._book.update_penalty(self._assignment, student):
                 result.state = "updated"

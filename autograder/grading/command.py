@@ -85,8 +85,8 @@ def grade_course(
         print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
     else:
         for name, found in results.items():
-            print(printable("\n".join([table(name, found), *summary(course, name)])))
-        if results:
+            print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
+        if results and not students:
             print(printable(next_commands(course)))
     return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
 

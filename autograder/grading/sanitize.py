@@ -102,6 +102,8 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     """The JSON of a notebook in format 4, called `name` in what is said of it. Raises Unreadable."""
     if not data.strip():
         raise Unreadable(f"{name} is empty")
+    if data.startswith(b"PK\x03\x04"):
+        raise Unreadable(f"{name} is no notebook but a zip archive: unpack it into the student's folder")
     try:
         raw = json.loads(data)
     except RecursionError as error:
