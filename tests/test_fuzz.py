@@ -520,7 +520,7 @@ def odd_folders(submitted: Path, honest: Json) -> dict[str, str]:
         "a-link-to-nowhere": "it is a link",
         "a-socket": "cannot be opened",
         "nothing": "no notebook",
-        "another-name": "no notebook",
+        "another-name": "",
         "too-large": "MB are read",
         "more-files": "",
         "no-time": "holds no time",

@@ -316,7 +316,8 @@ def test_nbgrader_autograde_flags_the_same(flagged: Course, tmp_path: Path, caps
     shutil.rmtree(stock.folder / "submitted" / "dina")
     stock.nbgrader("autograde", NAME)
     assert shown_flags(stock) == {"ann": False, "boris": True, "carl": True}
-    assert main(["report", str(stock.folder)]) == 0
+    for each in (stock, flagged):
+        assert main(["report", str(each.folder)]) == 0
     pages = [(each.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8") for each in (stock, flagged)]
     for reason in (REPLACED, "there more than once"):
         assert all(reason in page for page in pages)
