@@ -61,6 +61,10 @@ class Verdict:
     def maximum(self) -> float:
         return sum(aspect.points for aspect in self.aspects)
 
+    def points_out_of(self, worth: float) -> float:
+        """Return the share of the maximum that was earned, as points out of `worth`, to two decimals."""
+        return round(worth * self.points / self.maximum, 2) if self.maximum else 0.0
+
     def __repr__(self) -> str:
         return f"{self.points:g}"
 

@@ -40,17 +40,12 @@ class Judgement:
         if key not in self._data:
             verdict, points = replace(self.verdict, language=language), repr(self.verdict)
             if worth is not None and worth != verdict.maximum:
-                points = f"{_scaled(verdict, worth):g}"
+                points = f"{verdict.points_out_of(worth):g}"
                 note = Note("note.worth", {"earned": points, "maximum": f"{worth:g}"})
                 verdict = replace(verdict, notes=(*verdict.notes, note))
             self._data[key] = {"text/plain": points, "text/html": verdict.html(language), MIME: verdict.to_json()}
         observed = {"observed": self.observed} if self.observed else {}
         return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
-
-
-def _scaled(verdict: Verdict, worth: float) -> float:
-    """Return the verdict's share of its maximum as points of a cell with `worth` points, to two decimals."""
-    return round(worth * verdict.points / verdict.maximum, 2) if verdict.maximum else 0.0
 
 
 class Judge:

@@ -99,18 +99,20 @@ class FreshRun:
 
     def counts(self, name: str) -> bool:
         """Tell whether an exercise counts toward the grade: an instructor may have made an extra count."""
-        check = _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
-        return bool(check.get("grade", self.exercises[name].core))
+        return bool(self._check(name).get("grade", self.exercises[name].core))
 
     def worth(self, name: str) -> float:
         """Return the points that an exercise is worth in this notebook, which an instructor may have changed."""
-        check = _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
-        return float(check.get("points", self.exercises[name].points))
+        return float(self._check(name).get("points", self.exercises[name].points))
 
     def earned(self, name: str) -> float:
         """Return the points that an exercise earned, scaled to its worth in this notebook."""
         verdict = self.verdicts.get(name)
-        return round(self.worth(name) * verdict.points / verdict.maximum, 2) if verdict and verdict.maximum else 0.0
+        return verdict.points_out_of(self.worth(name)) if verdict else 0.0
+
+    def _check(self, name: str) -> dict[str, Any]:
+        """Return what nbgrader knows of an exercise's check cell; nothing if there is none."""
+        return _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
 
     @property
     def errors(self) -> Iterator[str]:
