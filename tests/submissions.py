@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import io
 import re
 import warnings
@@ -16,7 +15,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from autograder import exercises
-from autograder.authoring.redaction import ModuleSource
+from autograder.authoring.redaction import read_module
 from autograder.authoring.source import Lesson, solutions
 from autograder.exercise import Exercise
 from autograder.judge import Expected, judge, screen
@@ -90,15 +89,10 @@ def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Sub
 def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
     """The program as its author would write it down: in a graded process the package holds none."""
     program = exercise.mistakes[mistake].program.__name__
-    source = _module(exercise.lesson).extract([program])
+    source = read_module(exercises.PACKAGED / f"{exercise.lesson}.py").extract([program])
     if exercise.asks_for == "dict":
         return f"{solution}\n{source}{exercise.asks}.update({program}())"
     return f"{source}{exercise.asks} = {program}"
-
-
-@functools.cache
-def _module(lesson: str) -> ModuleSource:
-    return ModuleSource((exercises.PACKAGED / f"{lesson}.py").read_text(encoding="utf-8"))
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:

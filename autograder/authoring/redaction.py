@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,22 @@ from ..exercises import module_of_source
 _Definition = ast.FunctionDef | ast.ClassDef
 
 
+def read_module(path: Path) -> ModuleSource:
+    """Read an exercise module. An unchanged one is parsed once. Raises OSError."""
+    return _parsed(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> ModuleSource:
+    return ModuleSource(text)
+
+
 def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
     """Return the functions and classes that are left of the modules of `exercises`, by name."""
     found: dict[str, Any] = {}
     for file in sorted({inspect.getfile(each.probe) for each in exercises}):
         name = f"redacted.{Path(file).stem}"
-        module = module_of_source(name, ModuleSource(Path(file).read_text(encoding="utf-8")).redacted(), file)
+        module = module_of_source(name, read_module(Path(file)).redacted(), file)
         found |= {key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == name}
     return {name: value for name, value in found.items() if callable(value)}
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from ..authoring.build import COURSE, private
-from ..authoring.redaction import ModuleSource
+from ..authoring.redaction import read_module
 from ..authoring.run import run
 from ..authoring.source import Broken, Lesson, read
 from ..exercise import Exercise
@@ -39,7 +39,7 @@ class Answers:
     def programs(self) -> dict[str, str]:
         """By exercise, the source of the programs that a learner's test is tried on, and all that makes its cases."""
         files = {inspect.getfile(each.probe) for each in self.exercises.values()}
-        modules = [ModuleSource(Path(file).read_text(encoding="utf-8")) for file in files]
+        modules = [read_module(Path(file)) for file in files]
         return {name: module.extract(names) for module in modules for name, names in module.tried.items()}
 
 

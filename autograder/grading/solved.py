@@ -8,7 +8,7 @@ from nbformat.notebooknode import NotebookNode
 
 from .. import exercises
 from ..authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
-from ..authoring.redaction import ModuleSource
+from ..authoring.redaction import read_module
 from ..authoring.source import Broken, Lesson
 from ..exercise import Exercise
 from ..language import LANGUAGES
@@ -26,7 +26,7 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
     """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
     source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
     if path.is_file():
-        module = ModuleSource(path.read_text(encoding="utf-8"))
+        module = read_module(path)
         mistakes = {
             name: module.extract([mistake.program.__name__ for mistake in each.mistakes.values()])
             for name, each in known.items()
