@@ -93,6 +93,10 @@ MESSAGES: dict[str, Text] = {
         "У одного из тензоров свой `{name}`: он задан в классе или как атрибут. Проверить можно только тензоры, у которых "
         "`{name}` такой, как в torch.",
     ),
+    "raised.profiler": Text(
+        "The check counts bytes by torch's profiler. Start and stop the profiler outside of this code.",
+        "Проверка считает байты с помощью профилировщика torch. Запускайте и останавливайте его не в этом коде.",
+    ),
     "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
     "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
     "raised.arguments": Text(
@@ -227,6 +231,10 @@ MESSAGES: dict[str, Text] = {
         "Inference mode is on in this notebook. The check ran without it.",
         "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
     ),
+    "note.unusual.profiler": Text(
+        "torch's profiler is on in this notebook. The check ran without it, and the profiler has started anew.",
+        "В этой тетради включён профилировщик torch. Проверка выполнялась без него, и теперь он начал запись заново.",
+    ),
     "note.unusual.mode": Text(
         "A torch mode is left on in this notebook: {value}. The check ran without it.",
         "В этой тетради остался включённым режим torch: {value}. Проверка выполнялась без него.",
@@ -254,6 +262,10 @@ MESSAGES: dict[str, Text] = {
     "note.left.autocast": Text(
         "Autocast was left switched {value}; it was put back.",
         "Режим смешанной точности (autocast) после ответа: {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.profiler": Text(
+        "torch's profiler was left on; it was stopped.",
+        "Профилировщик torch остался включён; он остановлен.",
     ),
     "note.left.dual_level": Text(
         "A level of forward mode was left open; it was closed.",

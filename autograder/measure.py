@@ -8,38 +8,59 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.autograd.graph import Node, get_gradient_edge, saved_tensors_hooks
+from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from .allocations import live_bytes as live_bytes
 
 
 @dataclass
-class Count:
-    """How often something happened."""
+class BackwardRuns:
+    """The number of backward passes that were started in a block; 0 while the block runs."""
 
     times: int = 0
 
 
 @contextmanager
-def counting_backward_runs() -> Iterator[Count]:
+def counting_backward_runs() -> Iterator[BackwardRuns]:
     """Count the backward passes started, by whatever call: `backward`, `autograd.grad`, `torch.func`, `functional`.
 
-    All of them end in one function of torch.autograd, from other threads too. A run batched by vmap counts once;
+    Torch's engine numbers all passes of the process, those of other threads too. A run batched by vmap counts once;
     forward mode starts none.
     """
-    count = Count()
+    runs = BackwardRuns()
+    first = _start_a_pass()
+    try:
+        yield runs
+    finally:
+        runs.times = _start_a_pass() - first - 1
 
-    def counted(engine: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        count.times += 1
-        return engine(*args, **kwargs)
 
-    with around_backward(counted):
-        yield count
+def _start_a_pass() -> int:
+    """Run the smallest backward pass there is and return the number that torch's engine has given it."""
+    numbers: list[int] = []
+    with torch.inference_mode(False), torch.enable_grad():
+        result = torch.zeros((), device="cpu", requires_grad=True).clone()
+        result.register_hook(lambda _: numbers.append(torch._C._current_graph_task_id()))
+        _engine_run_backward((result,), (torch.ones((), device="cpu"),), False, False, (), accumulate_grad=True)
+    return numbers[0]
+
+
+@contextmanager
+def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
+    """The gradient of `leaf` in each backward pass that reaches it, in order, before anything is added to `.grad`."""
+    gradients: list[torch.Tensor] = []
+    handle = leaf.register_hook(lambda gradient: gradients.append(gradient.detach().clone()))
+    try:
+        yield gradients
+    finally:
+        handle.remove()
 
 
 @contextmanager
@@ -54,15 +75,50 @@ def around_backward(run: Callable[..., Any]) -> Iterator[None]:
 
 
 class CountedCalls:
-    """A function that counts how often it is called: a probe hands it out in place of the function itself."""
+    """Counts how often `function` is called: a probe hands that out in place of the function that it was given.
+
+    What is counted is a local of a generator, and this object is not within reach of `function`: whoever holds that
+    can only raise the count.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.times = 0
+        counted = _counted(function)
+        next(counted)
+        self._ask = ask = counted.send
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.times += 1
-        return self.function(*args, **kwargs)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result, error = ask((args, kwargs))
+            if error is not None:
+                raise error
+            return result
+
+        self.function = call
+
+    @property
+    def times(self) -> int:
+        """How often `function` was called by now."""
+        times: int = self._ask(None)
+        return times
+
+
+def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ...], dict[str, Any]] | None, None]:
+    """Call `function` with what is sent, and yield its result and error; send None for the number of calls.
+
+    Keeps neither arguments nor results: a probe may measure what stays in memory.
+    """
+    times = 0
+    answer: list[Any] = [None]
+    while True:
+        call = yield answer.pop()
+        if call is None:
+            answer.append(times)
+            continue
+        times += 1
+        try:
+            answer.append((function(*call[0], **call[1]), None))
+        except Exception as error:
+            answer.append((None, error))
+        del call
 
 
 @contextmanager
@@ -105,22 +161,33 @@ class Ops:
 
 
 class _OpsMode(TorchDispatchMode):
-    def __init__(self, ops: Ops) -> None:
+    """Hands the size of what each op made to `note`; an answer can find the mode, but not what `note` does."""
+
+    def __init__(self, note: Callable[[int], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.ops = ops
+        self.note = note
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         if func._schema.name in ("aten::detach", "aten::alias"):  # bookkeeping that autograd and the mode insert
             return result
-        self.ops.times += 1
         inputs = {tensor.untyped_storage()._cdata for tensor in tensors((args, kwargs))}
+        largest = 0
         for tensor in tensors(result):
             storage = tensor.untyped_storage()
             if storage._cdata not in inputs and not tensor._is_zerotensor():
-                self.ops.largest = max(self.ops.largest, storage.nbytes() // tensor.element_size())
+                largest = max(largest, storage.nbytes() // tensor.element_size())
+        self.note(largest)
         return result
+
+
+def _noting(ops: Ops) -> Generator[None, int, None]:
+    """Count in `ops` what is sent: the elements of the largest storage that an op made."""
+    while True:
+        largest = yield
+        ops.times += 1
+        ops.largest = max(ops.largest, largest)
 
 
 @contextmanager
@@ -132,7 +199,9 @@ def counting_ops() -> Iterator[Ops]:
     compare how they grow with the size. NumPy is invisible, and so are other threads; `.item()` is one op.
     """
     ops = Ops()
-    with _OpsMode(ops):
+    noting = _noting(ops)
+    next(noting)
+    with _OpsMode(noting.send):
         yield ops
 
 
@@ -198,67 +267,6 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
             waiting.append((node, True))
             waiting += [(child, False) for child, _ in node.next_functions]
     return finished[::-1]
-
-
-identity = object.__hash__  # made of the address, as `id` is; that one asks audit hooks, and a graded notebook has one
-
-
-@dataclass
-class LiveBytes:
-    """Bytes of tensor storages made inside the block: alive `now`, and the most at any moment, `peak`."""
-
-    now: int = 0
-    peak: int = 0
-    _seen: set[int] = field(default_factory=set)
-
-    def made(self, storage: torch.UntypedStorage) -> None:
-        """A storage begins to count, until its last owner lets go."""
-        key, size = identity(storage), storage.nbytes()
-        self._seen.add(key)
-        self.now += size
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self.freed, key, size)
-
-    def freed(self, key: int, size: int) -> None:
-        """The storage with the identity `key` was let go."""
-        self.now -= size
-        self._seen.discard(key)
-
-
-class LiveBytesMode(TorchDispatchMode):
-    """Watches the outputs of every op of this thread. A storage counts until its last owner, Python or C++, lets go."""
-
-    def __init__(self, live: LiveBytes, known: Iterable[torch.Tensor]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.live = live
-        self.known = [tensor.untyped_storage() for tensor in known]  # kept, so that no identity is used twice
-        live._seen |= {identity(storage) for storage in self.known}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        # `torch.tensor(list)` arrives as the argument of lift_fresh: it is born there.
-        born_outside = () if func._schema.name == "aten::lift_fresh" else tensors((args, kwargs))
-        inputs = {identity(tensor.untyped_storage()) for tensor in born_outside}
-        result = func(*args, **kwargs)
-        for tensor in tensors(result):
-            storage = tensor.untyped_storage()
-            at = identity(storage)
-            if at not in self.live._seen and at not in inputs and not tensor._is_zerotensor():
-                self.live.made(storage)
-        return result
-
-
-@contextmanager
-def live_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[LiveBytes]:
-    """Measure bytes of tensors that the block makes; storages of `known` tensors do not count.
-
-    Sees what the graph keeps (also `ctx` attributes and closures), gradients and intermediates. Does not see: scratch
-    memory inside a kernel, `resize_`, NumPy arrays, other threads. Equal to the allocator's own peak on plain
-    networks. Drop `.grad` first, or gradients are missed.
-    """
-    live = LiveBytes()
-    with LiveBytesMode(live, known):
-        yield live
 
 
 def tensors(tree: object) -> list[torch.Tensor]:

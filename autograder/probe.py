@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from . import overlong
+from .allocations import ProfilerInterfered
 from .exercise import Case, Exercise
 from .language import Note
 from .observation import canonical, decode, encode
@@ -185,6 +186,8 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
         return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": str(error)})
     if isinstance(error, ReplacedName):
         return Raised("answer", "raised.replaced", {"name": str(error)})
+    if isinstance(error, ProfilerInterfered) or isinstance(error.__cause__, ProfilerInterfered):
+        return Raised("answer", "raised.profiler", {})
     if isinstance(error, TimeIsUp):
         return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
     marked = error.__cause__ if isinstance(error, AnswerRaised) else None

@@ -22,6 +22,7 @@ from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_te
 from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
 from torch.autograd import forward_ad
 
+from .allocations import stop_profiler, without_profiler
 from .language import Note
 
 
@@ -68,7 +69,9 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
         for name in unusual:
             _SWITCHES[name].write(_SWITCHES[name].default)
         try:
-            with _without_modes() as modes:
+            with without_profiler() as profiling, _without_modes() as modes:
+                if profiling:
+                    notes.append(Note("note.unusual.profiler", {}))
                 yield notes + [Note("note.unusual.mode", {"value": type(mode).__name__}) for mode in modes]
         finally:
             for name in unusual:
@@ -104,6 +107,8 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
             if after != before[name]:
                 switch.write(before[name])
                 notes.append(Note(f"note.left.{name}", {"value": _said(after)}))
+        if stop_profiler():
+            notes.append(Note("note.left.profiler", {}))
         if forward_ad._current_level > level:
             notes.append(Note("note.left.dual_level", {}))
         while forward_ad._current_level > level:

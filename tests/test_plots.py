@@ -307,7 +307,7 @@ def test_saved_bytes_are_what_the_graph_keeps() -> None:
     made = plot_saved(NET, DATA, plain, half, every_layer, everything)
     totals = {}
     for way in (plain, half, every_layer, everything):
-        with live_bytes([*NET.parameters(), DATA]) as live:
+        with live_bytes() as live:
             node = way(DATA).grad_fn  # the result itself is gone, unless it is saved
             totals[way.__name__] = live.now
         del node
@@ -350,12 +350,13 @@ def test_the_peak_is_that_of_live_bytes() -> None:
     made = plot_memory(DATA, plain, every_layer, everything)
     for course, way in zip(made.courses, (plain, every_layer, everything)):
         NET.zero_grad()
-        with live_bytes([*NET.parameters(), DATA]) as live:
+        with live_bytes() as live:
             loss = way(DATA).sum()
             kept = live.now
             loss.backward()
         NET.zero_grad()
-        assert (course.name, course.peak) == (way.__name__, live.peak)
+        assert course.name == way.__name__
+        assert 0 <= course.peak - live.peak <= 8  # the loss, a single number
         (first, last), *_ = course.backwards
         assert course.settled[first - 2] == kept
         assert last == len(course.samples)

@@ -164,7 +164,7 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
 def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
     """Bytes of what is alive after the forward pass, the input left out if the caller drops it."""
     x = torch.linspace(-1, 1, n, dtype=torch.float64).requires_grad_()
-    with live_bytes([x]) as live:
+    with live_bytes() as live:
         h = x.neg() if drop_input else x
         y = apply(function, h)
         del h

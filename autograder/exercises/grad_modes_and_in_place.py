@@ -339,7 +339,7 @@ def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost,
         calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
 
     model.register_forward_pre_hook(note)
-    with live_bytes(known=[*batches, *model.parameters()]) as live:
+    with live_bytes() as live:
         evaluating(model, batches)
     torch.set_grad_enabled(True)
     return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, mse_loss
+from torch.nn.functional import cross_entropy, mse_loss, normalize
 
 from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
 from autograder.inputs import uniform
 from autograder.language import Text
 from autograder.lineup import Lineup, nameless
-from autograder.measure import batch_sizes, counting_backward_runs, live_bytes, weights_after_steps
+from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
 from autograder.observation import AtMost, entries
 from autograder.probe import AnswerRaised, using_answer
 
@@ -135,12 +135,22 @@ def _accumulate(name: str) -> Callable[[Any, Case], dict[str, object]]:
 
     def probe(answer: Any, case: Case) -> dict[str, object]:
         weight = case.model.weight
-        with counting_backward_runs() as runs, batch_sizes(case.model) as sizes:
+        with passes_to(weight) as passes, batch_sizes(case.model) as sizes:
             getattr(answer, name)(case.model, case.batches)
-        return {"weight": weight, "gradient": case.model.weight.grad, "backward_runs": runs.times, "sizes": sizes}
+        gradient = case.model.weight.grad
+        return {"weight": weight, "gradient": gradient, "backward_runs": _directions(passes), "sizes": sizes}
 
     probe.__name__, probe.__module__ = name, __name__
     return probe
+
+
+def _directions(passes: list[Tensor]) -> list[Tensor]:
+    """The gradient of each pass, scaled to length 1: which micro-batch it is of, however the loss was weighted.
+
+    They say more than their number, and only who goes backward through each micro-batch has them. Sorted, as the order
+    of the passes does not matter.
+    """
+    return sorted((normalize(gradient.flatten(), dim=0) for gradient in passes), key=Tensor.tolist)
 
 
 accumulate_equal = exercise(
@@ -269,12 +279,12 @@ def _trains(name: str) -> Callable[[Any, Case], dict[str, object]]:
     def probe(answer: Any, case: Case) -> dict[str, object]:
         arguments = case.model, case.optimizer, case.batches, case.accumulation_steps
         with (
-            counting_backward_runs() as runs,
+            passes_to(case.model.weight) as passes,
             batch_sizes(case.model) as sizes,
             weights_after_steps(case.optimizer) as weights,
         ):
             getattr(answer, name)(*arguments)
-        return {"weights": weights, "backward_runs": runs.times, "sizes": sizes}
+        return {"weights": weights, "backward_runs": _directions(passes), "sizes": sizes}
 
     probe.__name__, probe.__module__ = name, __name__
     return probe
@@ -566,7 +576,7 @@ def sums_weighted_losses(model: torch.nn.Module, batches: Batches) -> None:
 )
 def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     with (
-        counting_backward_runs() as runs,
+        passes_to(case.model.weight) as passes,
         batch_sizes(case.model) as sizes,
         weights_after_steps(case.optimizer) as weights,
     ):
@@ -574,7 +584,7 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     return {
         "weights": weights,
         "mean_loss": mean_loss,
-        "backward_runs": runs.times,
+        "backward_runs": _directions(passes),
         "sizes": sizes,
         "live_bytes": _memory_of_a_window(answer.train_epoch),
     }
@@ -591,8 +601,7 @@ def _memory_of_a_window(train: Callable[..., object]) -> AtMost:
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
     batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
-    known = [*net.parameters(), *(tensor for batch in batches for tensor in batch)]
-    with live_bytes(known) as live:
+    with live_bytes() as live:
         train(net, sgd(net), batches, _MICRO_BATCHES)
     return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
 

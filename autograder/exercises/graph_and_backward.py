@@ -954,7 +954,7 @@ def _left_of(answer: Callable[..., object]) -> AtMost:
     """
     w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
     x, y = torch.ones(_ROWS, 4, dtype=FLOAT64), torch.zeros(_ROWS, _WIDTH, dtype=FLOAT64)
-    with live_bytes([w, x, y]) as live:
+    with live_bytes() as live:
         held = answer(w, x, y, 0.5)
         left = live.now
     with using_answer():
@@ -1209,8 +1209,7 @@ def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
         (torch.ones(_ROWS, 2, dtype=FLOAT64), torch.full((_ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
         for i in range(_BATCHES)
     ]
-    known = [*net.parameters(), *(tensor for batch in batches for tensor in batch)]
-    with live_bytes(known) as live:
+    with live_bytes() as live:
         answer(net, batches)
     activations = live.peak / (_ROWS * _WIDTH * 8)
     like = "some graphs" if activations < 8 else "all graphs" if activations < 13 else "one large batch"

@@ -93,7 +93,7 @@ class Cost:
             return
         counted = CountedCalls(f)
         with counting_backward_runs() as runs, counting_ops() as ops:
-            call(counted)
+            call(counted.function)
         self.calls, self.runs, self.passes = counted.times, runs.times, counted.times + runs.times
         self.ops, self.largest = ops.times, ops.largest
 
@@ -2324,7 +2324,7 @@ def hessian_like_gradient() -> dict[str, object]:
 def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
     counted = CountedCalls(case.loss)
     with counting_backward_runs() as runs:
-        gradients = answer.per_sample_gradients(counted, case.w, case.x, case.y)
+        gradients = answer.per_sample_gradients(counted.function, case.w, case.x, case.y)
     return {
         "gradients": gradients,
         "passes": AtMost(limit=3, used=counted.times + runs.times),

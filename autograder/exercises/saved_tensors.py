@@ -76,9 +76,9 @@ def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
     return found
 
 
-def bytes_left(run: Callable[[], object], known: Sequence[Tensor]) -> int:
+def bytes_left(run: Callable[[], object]) -> int:
     """Bytes that are alive after `run()` when its result is dropped without a backward pass."""
-    with live_bytes(known) as live:
+    with live_bytes() as live:
         result = run()
         del result
         if live.now:
@@ -543,18 +543,18 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     known = [case.x, *case.f.constants]
     f, later = CountedCalls(case.f), torch.ones(2, requires_grad=True)
     with using_answer():
-        y = run(f, case.x)
+        y = run(f.function, case.x)
     off = later.sin().grad_fn._saved_self is later  # type: ignore[union-attr]
     with using_answer():
         found = gradient(y, case.x)
     limit, exact = _bytes_in_half(case.f, case.x, known)
-    with using_answer(), live_bytes(known) as live:
+    with using_answer(), live_bytes() as live:
         y = run(case.f, case.x)
         used = live.now
         result = y.detach().clone() if isinstance(y, Tensor) else y
         del y
     with using_answer():
-        left = bytes_left(lambda: run(case.f, case.x), known)
+        left = bytes_left(lambda: run(case.f, case.x))
     return {
         "result": {"f(x)": result, "calls of f": f.times, "the hooks are off": off},
         "bytes": AtMost(limit, used),
@@ -901,7 +901,7 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
     saves = CountedCalls(torch.save)
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
-        with using_answer(), mock.patch("torch.save", saves), live_bytes([case.x]) as live:
+        with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)
             too_many = max(0, live.now - may_stay)
             del y
@@ -1212,7 +1212,6 @@ def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
 )
 def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     saved, result = _saved_entries(case.f, case.x, case.parameters)
-    known = [case.x, *case.parameters, *case.f.constants]
     wanted = {"x": case.x, "parameter": case.parameters[0]}
 
     def run(folder: str) -> Any:
@@ -1243,7 +1242,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
         _emptied(folder)
         if case.measured:
             with using_answer():
-                with live_bytes(known) as live:
+                with live_bytes() as live:
                     y = run(folder)
                     used = live.now
                     backward(y, retain_graph=True)
@@ -1534,7 +1533,7 @@ class _Measured(NamedTuple):
 def _measure(run: Callable[[list[torch.nn.Module], Tensor], object], depth: int, x: Tensor) -> _Measured:
     """Run `depth` layers forward and back, on a fresh `x`; `left` is what stays, the gradient of `x` left out."""
     layers, x = [_CountedTanh() for _ in range(depth)], x.detach().requires_grad_()
-    with live_bytes([x]) as live:
+    with live_bytes() as live:
         y = run(list(layers), x)
         kept, forward_peak = live.now, live.peak
         if isinstance(y, Tensor) and y.requires_grad:
@@ -2164,12 +2163,12 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         case.leaf.grad = None
         del x, y, edited
     h = case.leaf.detach().clone().requires_grad_()
-    with using_answer(), live_bytes([h]) as live:
+    with using_answer(), live_bytes() as live:
         y = run(case.f, h)
         used = live.now
         del y
     with using_answer():
-        left = bytes_left(lambda: run(case.f, h), [h])
+        left = bytes_left(lambda: run(case.f, h))
     memory = AtMost(nbytes(case.leaf), used)
     return {"gradient": found, "after_edit": after, "memory": memory, "left": left, "used": used}
 

@@ -648,7 +648,7 @@ micro_batch = (torch.ones(256, 16), torch.ones(256, 1))
 
 def peak(how, k):
     net.zero_grad()
-    with live_bytes(known=[*net.parameters(), *micro_batch]) as live:  # what exists before is not counted
+    with live_bytes() as live:  # what exists before is not counted
         how(k)
     return live.peak
 
@@ -687,12 +687,12 @@ plot_memory(4, one_at_a_time, all_at_once)
 # Осторожно и с суммами для отчёта. После `total = total + loss` имя `total` — тензор с историей. После `backward()` активаций в ней уже нет, но в цикле оценки качества, где обратного прохода нет, остаётся граф каждого батча: для 20 батчей по 1000 чисел это 80 000 байт. `total += loss.item()` прибавляет число и ничего не удерживает.
 # %% tags=["fact"]
 w = torch.ones(1000, requires_grad=True)
-with live_bytes(known=[w]) as live:
+with live_bytes() as live:
     total = 0.0
     for _ in range(20):
         total = total + w.exp().mean()
 assert 80_000 <= live.now < 80_100
-with live_bytes(known=[w]) as live:
+with live_bytes() as live:
     total = 0.0
     for _ in range(20):
         total += w.exp().mean().item()

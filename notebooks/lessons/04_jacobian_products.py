@@ -482,7 +482,7 @@ def cost(how, f, x, v):
     """Calls of f, backward passes, operations, elements of the largest new tensor."""
     counted = CountedCalls(f)
     with counting_backward_runs() as runs, counting_ops() as ops:
-        how(counted, x, v)
+        how(counted.function, x, v)
     return counted.times, runs.times, ops.times, ops.largest
 
 

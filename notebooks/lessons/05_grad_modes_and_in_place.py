@@ -78,7 +78,7 @@ def for_inference():
 
 
 def peak_bytes(function):
-    with live_bytes(known=[x, *weights]) as live:  # known: what is not counted
+    with live_bytes() as live:
         function()
     return live.peak
 
@@ -124,10 +124,10 @@ def chain():
     return h
 
 
-with live_bytes(known=[x, *deep]) as live:
+with live_bytes() as live:
     chain().detach()
 tracked = live.peak
-with live_bytes(known=[x, *deep]) as live, torch.no_grad():
+with live_bytes() as live, torch.no_grad():
     chain()
 assert tracked - live.peak == 19 * 65_536 and live.peak == 2 * 65_536
 
@@ -735,7 +735,7 @@ def eight_times(in_place):
 
 
 for in_place in (False, True):
-    with torch.no_grad(), live_bytes(known=[data]) as live:
+    with torch.no_grad(), live_bytes() as live:
         eight_times(in_place)
     print(f"in place: {in_place!s:6} peak {live.peak:7,} bytes")
 # %% tags=["fact"]
@@ -763,14 +763,14 @@ assert len(graph_nodes(h)) == count + 1
 peaks = []
 for in_place in (False, True):
     net = Sequential(*[part for _ in range(8) for part in (Linear(256, 256), ReLU(inplace=in_place))])
-    with live_bytes(known=[data, *net.parameters()]) as live:
+    with live_bytes() as live:
         net(data).sum().backward()
     peaks.append(live.peak)
 assert peaks[0] == peaks[1]
 assert data.numel() * 4 == 262_144
 with torch.no_grad():
     for in_place, expected in ((False, 786_432), (True, 262_144)):
-        with live_bytes(known=[data]) as live:
+        with live_bytes() as live:
             eight_times(in_place)
         assert live.peak == expected, live.peak
 

@@ -507,18 +507,18 @@ plot_saved(two_layers, samples, in_float32, in_half)
 # %% tags=["fact"]
 layered = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh())
 rows = torch.ones(256, 64, requires_grad=True)
-with live_bytes([*layered.parameters(), rows]) as live:
+with live_bytes() as live:
     y = layered(rows)
     assert live.now == 2 * 65_536  # the result among them
-with live_bytes([*layered.parameters(), rows]) as live:
+with live_bytes() as live:
     y = save_in_half(layered, rows)
     halves = 2 * 65_536 // 2 + 65_536 // 2  # results by the Tanh; the one between by the second Linear
     assert live.now - 65_536 == halves + 65_536 // 2 + 2 * 64 * 64 * 2  # the input and both weights on top
 x = torch.linspace(0.5, 2, 1000, requires_grad=True)
-with live_bytes([x]) as live:
+with live_bytes() as live:
     y = long_chain(x)
     assert live.now - 4000 == 15 * 4000  # beside the result; x itself is saved, too, and does not count
-with live_bytes([x]) as live:
+with live_bytes() as live:
     y = save_in_half(long_chain, x)
     assert live.now - 4000 == 16 * 2000
 
@@ -661,7 +661,7 @@ def published(threshold, stay):
 
 start_of_leak = torch.ones(1000, requires_grad=True)
 for stay, left in ((lambda t: t, 200_000), (torch.Tensor.detach, 0)):
-    with live_bytes([start_of_leak]) as live:
+    with live_bytes() as live:
         for _ in range(50):
             with published(10_000, stay):
                 y = start_of_leak.exp()
@@ -873,7 +873,7 @@ def everything(x):
 def memory(run):
     """Bytes kept after the forward pass, and the peak of both passes."""
     net.zero_grad()
-    with live_bytes([*net.parameters(), data]) as live:
+    with live_bytes() as live:
         loss = run(data).sum()
         kept = live.now
         loss.backward()
@@ -885,9 +885,9 @@ for run in (plain, every_layer, everything):
     print(f"{run.__name__:12} kept {kept:9,}  peak {peak:9,}")
 # %% tags=["fact"]
 measured = {run.__name__: memory(run) for run in (plain, every_layer, everything)}
-assert measured["plain"][0] == 16 * 65_536 + 4
-assert measured["every_layer"][0] == 15 * 65_536 + 4
-assert measured["everything"][0] == 4
+assert measured["plain"][0] == 16 * 65_536
+assert measured["every_layer"][0] == 15 * 65_536
+assert measured["everything"][0] == 0
 assert len({peak for _, peak in measured.values()}) == 1
 one = torch.ones(2, 64)
 net.zero_grad()
@@ -900,9 +900,9 @@ assert not old.requires_grad
 
 
 # %% [markdown] tags=["en"]
-# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them, one activation less than 16. One checkpoint around everything keeps nothing but the loss, 4 bytes. And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
-# %% [markdown] tags=["ru"] of="966cf73a"
-# Одна активация — это 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 границ между слоями, на одну активацию меньше, чем 16. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (4 байта). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
+# One activation is 65 536 bytes. A checkpoint at every layer keeps the 15 borders between them, one activation less than 16. One checkpoint around everything keeps nothing but the loss (single numbers are not counted). And the three peaks are the same to the byte. Why? Look where each curve reaches its peak.
+# %% [markdown] tags=["ru"] of="e9ccb733"
+# Одна активация — это 65 536 байт. Если контрольная точка стоит у каждого слоя, хранятся 15 границ между слоями, на одну активацию меньше, чем 16. Если точка одна на всю сеть, не хранится ничего, кроме значения функции потерь (одиночные числа не в счёт). А все три пика совпадают с точностью до байта. Почему? Посмотрите, где каждая кривая достигает пика.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -1015,7 +1015,7 @@ import matplotlib.pyplot as plt
 
 def peak_of(size, count=36):
     x = torch.zeros(64, 64, requires_grad=True)
-    with live_bytes([x]) as live:
+    with live_bytes() as live:
         h = x
         for start in range(0, count, size):
             segment = torch.nn.Sequential(*[torch.nn.Tanh() for _ in range(start, min(start + size, count))])

@@ -993,7 +993,7 @@ from autograder.measure import live_bytes
 x = torch.linspace(-3, 3, 5000, dtype=torch.float64, requires_grad=True)
 alive = {}
 for name, f in {"written out": lambda x: x * torch.sigmoid(x), "torch's silu": torch.nn.functional.silu}.items():
-    with live_bytes([x]) as live:
+    with live_bytes() as live:
         y = f(x)
         alive[name] = live.now
     print(f"{name:14}{alive[name]:8} bytes alive besides x")

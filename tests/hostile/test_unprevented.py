@@ -17,60 +17,22 @@ from autograder.grading.isolated.isolation import Limits
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
-_SET_RUNS = """
-    run = torch.autograd._engine_run_backward.func
-    count = next(cell.cell_contents for cell in run.__closure__ if hasattr(cell.cell_contents, "times"))
-"""
-_PEAK = """
-def train_epoch(*case):
-    result = _train(*case)
-    {}
-    return result
-"""
-_TRAIN = HALF["train_epoch"].replace("def train_epoch", "def _train")
-
 UNPREVENTED = {
-    "backward passes on a tensor of its own": (
-        "accumulate_uneven",
-        HALF["accumulate_uneven"]
-        + "    for _ in batches[1:]:\n        torch.ones((), requires_grad=True).backward()\n",
-    ),
-    "the count in the closure around torch's engine": (
-        "accumulate_uneven",
-        HALF["accumulate_uneven"] + _SET_RUNS + "    count.times = len(batches)\n",
-    ),
-    "the meter of the dispatch mode": (
+    "raw memory by a pointer of ctypes: the code of the function that reads the meter": (
         "train_epoch",
-        _TRAIN
-        + _PEAK.format(
-            "from torch.utils._python_dispatch import _get_current_dispatch_mode as mode\n"
-            "    if mode(): mode().live.peak = 0"
-        ),
-    ),
-    "the meter in the registry of finalizers": (
-        "train_epoch",
-        _TRAIN
-        + _PEAK.format(
-            "import weakref\n"
-            "    for entry in list(weakref.finalize._registry.values()):\n"
-            "        if hasattr(getattr(entry.func, '__self__', None), 'peak'): entry.func.__self__.peak = 0"
-        ).replace("result = _train(*case)", "kept = torch.ones(1).double(); result = _train(*case)"),
-    ),
-    "raw memory by a pointer of ctypes": (
-        "accumulate_uneven",
         """
 import ctypes
+from autograder.allocations import LiveBytes
 class Address(ctypes.Union):
-    _fields_ = (("address", ctypes.c_uint64), ("there", ctypes.POINTER(ctypes.c_int32)))
+    _fields_ = (("address", ctypes.c_uint64), ("there", ctypes.POINTER(ctypes.c_uint64)))
+def code_of(function):
+    place = Address()
+    place.address = object.__hash__(function) * 16 % 2**64 + 48
+    return place.there
+nothing = lambda self: 0
+code_of(LiveBytes.peak.fget)[0] = code_of(nothing)[0]
 """
-        + HALF["accumulate_uneven"]
-        + _SET_RUNS
-        + """
-    values = Address()
-    number = count.times = int('1' * 7)
-    values.address = object.__hash__(number) * 16 % 2**64 + 24
-    values.there[0] = len(batches)
-""",
+        + HALF["train_epoch"],
     ),
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from attacks import HALF, Attack
 
-_MEASURE = "import autograder.measure as measure\n"
-_LIVE = "measure.LiveBytes.made = lambda self, storage: None"
+_METER = "import autograder.allocations as allocations\n"
+_EMPTY = "allocations.LiveBytes.peak = property(lambda self: 0)"
+_TRAIN = HALF["train_epoch"].replace("def train_epoch", "def _train")
 
 COMPARISONS = [
     Attack(
@@ -128,23 +129,23 @@ sys.path.insert(0, ".")
 REPLACED = [
     Attack(
         "the probe's measurement replaced",
-        _MEASURE + _LIVE,
-        flagged="LiveBytes.made",
+        _METER + _EMPTY,
+        flagged="LiveBytes.peak",
     ),
     Attack(
         "a builtin shadowed in the module that measures",
-        "import autograder.measure as measure\nmeasure.max = lambda *numbers: 0",
-        flagged="autograder.measure.max",
+        "import autograder.allocations as allocations\nallocations.max = lambda *numbers: 0",
+        flagged="autograder.allocations.max",
     ),
     Attack(
         "a module inside the module that measures replaced by a stand-in",
-        _MEASURE
+        _METER
         + """
 class Stand:
     def __getattr__(self, name): return getattr(torch, name)
-measure.torch = Stand()
+allocations.torch = Stand()
 """,
-        flagged="autograder.measure.torch",
+        flagged="autograder.allocations.torch",
     ),
     Attack(
         "the probe of an exercise replaced",
@@ -180,6 +181,62 @@ def is_right(accumulate):
         without={},
     ),
     Attack(
+        "backward passes on a tensor of its own",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + "    for _ in batches[1:]:\n        torch.ones((), requires_grad=True).backward()\n"
+        },
+        without={},
+    ),
+    Attack(
+        "backward passes through the model that add nothing",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + "    for x, _ in batches[1:]:\n        (0 * model(x)).sum().backward()\n"
+        },
+        without={},
+    ),
+    Attack(
+        "the hook that watches the passes found and called",
+        answers={
+            "accumulate_uneven": HALF["accumulate_uneven"]
+            + "    hook, = model.weight._backward_hooks.values()\n"
+            + "    for _ in batches[1:]:\n        hook(model.weight.grad)\n"
+        },
+        without={},
+    ),
+    Attack(
+        "the meter of bytes stopped, and another one started",
+        answers={
+            "train_epoch": _TRAIN
+            + """
+def train_epoch(*case):
+    profiler = torch.profiler.profile(profile_memory=True)
+    try:
+        torch.autograd._disable_profiler()
+        result = _train(*case)
+        profiler.start()
+    except RuntimeError:
+        result = _train(*case)
+    return result
+"""
+        },
+        without={"train_epoch": ""},
+    ),
+    Attack(
+        "the memory in use hidden by a dispatch mode",
+        answers={
+            "train_epoch": _TRAIN
+            + """
+def train_epoch(*case):
+    from torch.utils._python_dispatch import _disable_current_modes
+    with _disable_current_modes():
+        return _train(*case)
+"""
+        },
+        without={},
+    ),
+    Attack(
         "torch's engine entry counted twice",
         """
 run = torch.autograd._engine_run_backward
@@ -190,21 +247,21 @@ torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwarg
     Attack(
         "the code of a function replaced, the function left",
         """
-import autograder.measure as measure
-def made(self, storage): pass
-measure.LiveBytes.made.__code__ = made.__code__
+import autograder.allocations as allocations
+def peak(self): return 0
+allocations.LiveBytes.peak.fget.__code__ = peak.__code__
 """,
         noted="__code__",
     ),
     Attack(
         "the closure of one of our functions changed",
         """
-import autograder.measure as measure
-(cell,) = measure.live_bytes.__closure__
+import autograder.allocations as allocations
+(cell,) = allocations.live_bytes.__closure__
 real = cell.cell_contents
 cell.cell_contents = lambda *args: real(*args)
 """,
-        flagged="autograder.measure.live_bytes",
+        flagged="autograder.allocations.live_bytes",
     ),
     Attack(
         "an inherited method shadowed on a class of torch",
@@ -262,9 +319,9 @@ mode.__enter__()
 import threading, time
 def later():
     time.sleep(0.05)
-    import autograder.measure as measure
+    import autograder.allocations as allocations
     while True:
-        measure.LiveBytes.made = lambda self, storage: None
+        allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
 threading.Thread(target=later, daemon=True).start()
 """,
@@ -274,13 +331,13 @@ threading.Thread(target=later, daemon=True).start()
         "a thread that Python's threading does not know, patching and putting back",
         """
 import _thread, time
-import autograder.measure as measure
-true = measure.LiveBytes.made
+import autograder.allocations as allocations
+true = allocations.LiveBytes.peak
 def later():
     while True:
-        measure.LiveBytes.made = lambda self, storage: None
+        allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
-        measure.LiveBytes.made = true
+        allocations.LiveBytes.peak = true
         time.sleep(0.001)
 _thread.start_new_thread(later, ())
 """,
@@ -290,14 +347,14 @@ _thread.start_new_thread(later, ())
         "a thread that an answer wakes, patching after its call",
         """
 import threading, time
-import autograder.measure as measure
-true, wake = measure.LiveBytes.made, threading.Event()
+import autograder.allocations as allocations
+true, wake = allocations.LiveBytes.peak, threading.Event()
 def later():
     while wake.wait():
         wake.clear()
-        measure.LiveBytes.made = lambda self, storage: None
+        allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
-        measure.LiveBytes.made = true
+        allocations.LiveBytes.peak = true
 threading.Thread(target=later, daemon=True).start()
 """,
         answers={
@@ -328,24 +385,25 @@ class Zero(TorchFunctionMode):
     ),
     Attack(
         "a patch that takes itself away when it has lied",
-        _MEASURE
+        _METER
         + """
-true = measure.LiveBytes.made
+true = allocations.LiveBytes.peak
 count = [0]
-def lie(self, storage):
+def lie(self):
     count[0] += 1
     if count[0] == 3:
-        measure.LiveBytes.made = true
-measure.LiveBytes.made = lie
+        allocations.LiveBytes.peak = true
+    return 0
+allocations.LiveBytes.peak = property(lie)
 """,
-        flagged="LiveBytes.made",
+        flagged="LiveBytes.peak",
     ),
 ]
 
 GUARD = [
     Attack(
         "the guard's own methods replaced",
-        _MEASURE
+        _METER
         + """
 from autograder.grading.isolated.guard import Guard
 clean = Guard(dict())
@@ -353,12 +411,12 @@ proof = Guard.proof
 Guard.changed = lambda self: []
 Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
 """
-        + _LIVE,
+        + _EMPTY,
         flagged="replaced",
     ),
     Attack(
         "`id` and the hash replaced, so that the guard sees what was",
-        _MEASURE
+        _METER
         + """
 import builtins
 from autograder.grading.isolated.guard import Guard
@@ -368,7 +426,7 @@ def fake(thing):
 def replace(owner, name, new):
     true[real(new)] = real(getattr(owner, name))
     setattr(owner, name, new)
-replace(measure.LiveBytes, "made", lambda self, storage: None)
+replace(allocations.LiveBytes, "peak", property(lambda self: 0))
 replace(Guard, "changed", lambda self: [])
 replace(builtins, "id", fake)
 """,
@@ -376,109 +434,61 @@ replace(builtins, "id", fake)
     ),
     Attack(
         "the worker that answers the grader replaced",
-        _MEASURE
+        _METER
         + """
 from autograder.grading.isolated import child
 child.Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
 child.Worker.do_observe = lambda self, **asked: {"absent": ["passed", "absent.stub", {}]}
 child.serve = child.pack_run = None
 """
-        + _LIVE,
+        + _EMPTY,
         flagged="replaced",
     ),
 ]
 
-COUNTERS = [
-    Attack(
-        "a counter of the probe found by frame walk and set",
-        answers={
-            "train_epoch": HALF["train_epoch"]
-            + """
-import sys
-_train = train_epoch
-def train_epoch(*args):
-    result = _train(*args)
-    frame = sys._getframe()
+_EMPTIES = """
+def found(frame):
     while frame:
         live = frame.f_locals.get("live")
         if live is not None:
-            live.peak = 0
+            live._now = -10**9
         frame = frame.f_back
-    return result
-""",
-        },
-        without={},
-        noted="frame",
-    ),
-    Attack(
-        "a counter of the probe found through a traceback's frames and set",
-        answers={
-            "accumulate_uneven": HALF["accumulate_uneven"]
-            + """
-    try:
-        raise ValueError
-    except ValueError as error:
-        frame = error.__traceback__.tb_frame
-    while frame:
-        if hasattr(frame.f_locals.get("runs"), "times"):
-            frame.f_locals["runs"].times = len(batches)
-        frame = frame.f_back
-""",
-        },
-        without={},
-        noted="frame",
-    ),
-    Attack(
-        "a counter of the probe found by gc and set",
-        answers={
-            "accumulate_uneven": HALF["accumulate_uneven"]
-            + """
-    import gc
-    for thing in gc.get_objects():
-        if type(thing).__name__ == "Count":
-            thing.times = len(batches)
-""",
-        },
-        without={},
-        noted="gc.",
-    ),
-    Attack(
-        "a counter of the probe found through a signal handler's frame",
-        answers={
-            "accumulate_uneven": HALF["accumulate_uneven"]
-            + """
-    import signal
-    def handler(number, frame):
-        while frame:
-            if hasattr(frame.f_locals.get("runs"), "times"):
-                frame.f_locals["runs"].times = len(batches)
-            frame = frame.f_back
-    signal.signal(signal.SIGUSR1, handler)
-    signal.raise_signal(signal.SIGUSR1)
-""",
-        },
-        without={},
-        flagged="signal",
-    ),
-]
-
-_RAISE_RUNS = """
-    def found(frame):
-        while frame:
-            if hasattr(frame.f_locals.get("runs"), "times"):
-                frame.f_locals["runs"].times = len(batches)
-            frame = frame.f_back
 """
 
 
-def _runs_raised(how: str) -> dict[str, str]:
-    """Return the answer with too few backward passes, which calls `found(frame)` with a frame that it gets so."""
+def _meter_emptied(how: str) -> dict[str, str]:
+    """Return the answer that uses too many bytes, and before it calls `found(frame)` with a frame that it gets so."""
     body = how.strip().replace("\n", "\n    ")
-    return {"accumulate_uneven": f"{HALF['accumulate_uneven']}{_RAISE_RUNS}\n    {body}\n"}
+    return {"train_epoch": f"{_TRAIN}{_EMPTIES}\ndef train_epoch(*case):\n    {body}\n    return _train(*case)\n"}
 
+
+COUNTERS = [
+    Attack(f"the meter of bytes found {name}", answers=_meter_emptied(how), without={}, noted=noted, flagged=flagged)
+    for name, how, noted, flagged in (
+        ("by frame walk", "import sys\nfound(sys._getframe())", "frame", ""),
+        (
+            "through a traceback's frames",
+            "try:\n    raise ValueError\nexcept ValueError as error:\n    found(error.__traceback__.tb_frame)",
+            "frame",
+            "",
+        ),
+        (
+            "by gc",
+            "import gc\nfor thing in gc.get_objects():\n    if type(thing).__name__ == 'LiveBytes':\n        thing._now = -10**9",
+            "gc.",
+            "",
+        ),
+        (
+            "through a signal handler's frame",
+            "import signal\nsignal.signal(signal.SIGUSR1, lambda number, frame: found(frame))\nsignal.raise_signal(signal.SIGUSR1)",
+            "",
+            "signal",
+        ),
+    )
+]
 
 LENT = [
-    Attack(f"a counter of the probe found through {name}", answers=_runs_raised(how), without={}, noted=noted)
+    Attack(f"the meter of bytes found through {name}", answers=_meter_emptied(how), without={}, noted=noted)
     for name, how, noted in (
         ("logging.currentframe", "import logging\nfound(logging.currentframe())", "frame"),
         (
@@ -503,12 +513,12 @@ LENT = [
         ),
         (
             "IPython's locals of a module",
-            "from IPython.utils.frame import extract_module_locals\nfor depth in range(6):\n    names = extract_module_locals(depth)[1]\n    if hasattr(names.get('runs'), 'times'):\n        names['runs'].times = len(batches)",
+            "from IPython.utils.frame import extract_module_locals\nfor depth in range(6):\n    names = extract_module_locals(depth)[1]\n    if hasattr(names.get('live'), '_now'):\n        names['live']._now = -10**9",
             "frame",
         ),
         (
             "autoreload's update of instances",
-            "from IPython.extensions.autoreload import update_instances\nfrom autograder.measure import Count\nclass Many(Count):\n    times = property(lambda self: len(batches), lambda self, value: None)\nupdate_instances(Count, Many)",
+            "from IPython.extensions.autoreload import update_instances\nfrom autograder.allocations import LiveBytes\nclass Empty(LiveBytes):\n    peak = property(lambda self: 0)\nupdate_instances(LiveBytes, Empty)",
             "gc.",
         ),
     )

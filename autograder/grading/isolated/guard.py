@@ -131,6 +131,9 @@ class Guard:
             if id(inner) in seen:
                 continue
             seen.add(id(inner))
+            if isinstance(inner, property):
+                accessors = (inner.fget, inner.fset, inner.fdel)
+                self._functions |= {id(each): path for each in accessors if isinstance(each, FunctionType)}
             if isinstance(inner, FunctionType):
                 self._functions[id(inner)] = path
                 if whole:
