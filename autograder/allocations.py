@@ -24,7 +24,7 @@ os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 _CONFIG = ProfilerConfig(ProfilerState.KINETO, False, True, False, False, False, _ExperimentalConfig())
 _ACTIVITIES = {ProfilerActivity.CPU}
 _SCOPES = {RecordScope.USER_SCOPE}  # no ops: recorded as well, they take ten times as long as the allocations
-_NUMBER = 8  # bytes: torch makes a tensor of each Python number that an operation takes
+SINGLE_NUMBER = 8  # bytes: torch makes a tensor of each Python number that an operation takes
 _STATE = torch.get_rng_state().nbytes  # what a checkpoint keeps of the random generator
 _CLOCKS = 100_000  # nanoseconds by which the profiler's clock may differ from `time_ns`
 
@@ -83,7 +83,7 @@ class LiveBytes:
             if not isinstance(allocation, _ExtraFields_Allocation):
                 continue
             key, size = (allocation.ptr, allocation.device), allocation.alloc_size
-            if size > _NUMBER and size != _STATE:
+            if size > SINGLE_NUMBER and size != _STATE:
                 self._alive[key] = size
                 self._now += size
                 self._peak = max(self._peak, self._now)

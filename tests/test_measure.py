@@ -179,10 +179,14 @@ def test_live_bytes_have_the_profiler_for_themselves():
         pass
     with pytest.raises(ProfilerInterfered), live_bytes():
         torch.autograd._disable_profiler()
-    with pytest.raises(ProfilerInterfered), live_bytes():
+
+    def start_another():
         torch.autograd._disable_profiler()
         time.sleep(0.01)
         torch.profiler.profile().start()
+
+    with pytest.raises(ProfilerInterfered), live_bytes():
+        start_another()
     assert not torch._C._autograd._profiler_enabled()
 
 

@@ -14,6 +14,7 @@ from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.redaction import ModuleSource
 from autograder.grading.isolated.engine import Engine
+from autograder.grading.isolated.isolation import Limits
 from autograder.grading.solved import rehearse
 from autograder.judge import Expected, judge
 from autograder.probe import observe
@@ -28,7 +29,7 @@ def source(lesson: str) -> ModuleSource:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine that has rehearsed every lesson, as for a whole course."""
-    with Engine() as engine:
+    with Engine(Limits(cell_seconds=300, total_seconds=400)) as engine:  # one test reads every file
         for lesson in COURSE.read():
             rehearse(engine, lesson, COURSE.exercises(lesson), {})
         yield engine

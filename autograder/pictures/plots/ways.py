@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...allocations import SINGLE_NUMBER
 from ...language import Note
 from ...measure import tensors
 from ..saying import error_said
@@ -106,7 +107,8 @@ class _TraceMode(TorchDispatchMode):
         result = func(*args, **kwargs)
         for tensor in tensors(result):
             storage = tensor.untyped_storage()
-            if storage not in trace and _identity(storage) not in inputs and not tensor._is_zerotensor():
+            known = storage in trace or _identity(storage) in inputs
+            if storage.nbytes() > SINGLE_NUMBER and not known and not tensor._is_zerotensor():
                 trace.made(storage)
         trace.samples.append(trace.now)
         trace.last_op = func._schema.name
