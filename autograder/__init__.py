@@ -19,9 +19,9 @@ _COMMANDS = {
     "plot_accumulation": ".pictures.plots.accumulation",
     "plot_differences": ".pictures.plots.differences",
     "plot_jacobian": ".pictures.plots.jacobian",
-    "plot_memory": ".pictures.plots.memory",
+    "plot_memory": ".pictures.plots.live_bytes",
     "plot_progress": ".pictures.plots.progress",
-    "plot_saved": ".pictures.plots.saved",
+    "plot_saved": ".pictures.plots.saved_bytes",
 }
 __all__ = [*_COMMANDS]
 

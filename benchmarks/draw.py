@@ -21,8 +21,8 @@ from typing import Any
 
 import torch
 
-from autograder.pictures import render
 from autograder.pictures.draw import picture
+from autograder.pictures.render import graphviz_process as render
 
 Graph = tuple[torch.Tensor, dict[str, Any]]
 

@@ -24,7 +24,7 @@ from autograder.authoring.lint import BANNED
 from autograder.language import LANGUAGES
 from autograder.notebook import SESSION
 from autograder.pictures.draw import Picture
-from autograder.pictures.folding import LIMIT, fold
+from autograder.pictures.graph.fold import LIMIT, fold
 from autograder.pictures.words import WORDS
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from autograder import draw
 from autograder.measure import saved_bytes
 from autograder.pictures.draw import Picture
-from autograder.pictures.model import Graph, Tensor
+from autograder.pictures.graph.model import Graph, Tensor
 
 PROGRAMS = st.lists(
     st.tuples(st.sampled_from(sorted(graphs.STEPS)), st.integers(0, 99), st.integers(0, 99)), max_size=12

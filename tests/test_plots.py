@@ -39,7 +39,7 @@ from autograder.language import LANGUAGES
 from autograder.learner.records import record
 from autograder.measure import counting_backward_runs, live_bytes
 from autograder.notebook import SESSION
-from autograder.pictures.plots import plot
+from autograder.pictures.plots import base as plot
 from autograder.pictures.plots.words import WORDS
 from autograder.verdict import AspectResult, Verdict
 

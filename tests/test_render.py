@@ -17,7 +17,7 @@ import torch
 from test_draw import shown
 
 from autograder import draw
-from autograder.pictures import render
+from autograder.pictures.render import graphviz_process as render
 
 
 def test_threads_may_draw_at_the_same_time() -> None:
@@ -65,7 +65,7 @@ def test_a_crash_of_graphviz_costs_one_picture_and_no_kernel() -> None:
 
 def the_process_that_draws() -> psutil.Process:
     render.svg("digraph { a }", "")
-    (found,) = (child for child in psutil.Process().children() if "layout.py" in " ".join(child.cmdline()))
+    (found,) = (child for child in psutil.Process().children() if "graphviz_worker.py" in " ".join(child.cmdline()))
     return found
 
 

@@ -21,9 +21,9 @@ from test_pictures_model import gradients
 from autograder import steps
 from autograder.language import LANGUAGES
 from autograder.notebook import SESSION
-from autograder.pictures.frames import Gradient
-from autograder.pictures.looking import brief
-from autograder.pictures.reading import refusal
+from autograder.pictures.graph.model import Gradient
+from autograder.pictures.graph.read import refusal
+from autograder.pictures.graph.torch_objects import brief
 from autograder.pictures.steps import SHOWN, Steps
 from autograder.pictures.words import WORDS
 

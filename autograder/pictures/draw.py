@@ -10,14 +10,13 @@ import torch
 
 from ..language import Note
 from ..notebook import SESSION
-from .dot import dot
-from .folding import fold
-from .model import Graph
-from .reading import read_graph, refusal
-from .render import CannotLayOut, png, svg
-from .saying import error_said, text_is_enough
-from .telling import Telling
-from .text import text
+from .graph.fold import fold
+from .graph.model import Graph
+from .graph.read import read_graph, refusal
+from .render.describe import Telling, text
+from .render.dot import dot
+from .render.graphviz_process import CannotLayOut, png, svg
+from .render.svg import error_said, text_is_enough
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,15 @@ import torch
 
 from ..language import Note
 from .draw import Picture, flat, picture
-from .frames import Run
-from .freeing import Storages, saved_storages
-from .looking import dtype_of, safely, shape_of
-from .model import Graph
-from .recording import run_backward
-from .render import CannotLayOut, svg_file
-from .saying import error_said, text_is_enough
-from .step_picture import step_dot
-from .step_text import StepTelling
-from .stepper import page
+from .graph.model import Graph, Run
+from .graph.record import run_backward
+from .graph.saved import Storages, saved_storages
+from .graph.torch_objects import dtype_of, safely, shape_of
+from .render.describe_steps import StepTelling
+from .render.graphviz_process import CannotLayOut, svg_file
+from .render.step_dot import step_dot
+from .render.steps_page import page
+from .render.svg import error_said, text_is_enough
 from .words import WORDS
 
 SHOWN = 40  # frames with a picture; more are a page that nobody reads

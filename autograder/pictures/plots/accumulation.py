@@ -18,7 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from ...language import Note
 from ...measure import around_backward
 from ...notebook import SESSION
-from .plot import Plot, number, short
+from .base import Plot, number, short
 
 SHOWN = 60  # backward passes; more are a smear
 

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from ...language import Note
 from ...notebook import SESSION
-from ..looking import dtype_of
-from .matrices import jacobian_rows
-from .plot import Plot, Refused, power
-from .ways import failure
+from ..graph.torch_objects import dtype_of
+from .base import Plot, Refused, power
+from .compare import failure
+from .jacobian import jacobian_rows
 
 NUMBERS = 16  # of a point: each takes function calls of its own
 # Four steps to a decade. Beyond the last one nothing is left but rounding.

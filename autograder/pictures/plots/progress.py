@@ -11,7 +11,7 @@ from ... import exercises
 from ...language import Note
 from ...learner.records import standings, verdicts
 from ...notebook import SESSION
-from .plot import Plot, Refused, points, short
+from .base import Plot, Refused, points, short
 
 _COLUMNS = (117, 151, 187)  # right of the bars, which end at 100
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language import Text
-from ..saying import sentence
+from ..render.svg import sentence
 
 WORDS: dict[str, Text] = {
     "unit.B": Text("B", "Б"),

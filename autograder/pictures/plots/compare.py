@@ -14,8 +14,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...allocations import SINGLE_NUMBER
 from ...language import Note
 from ...measure import tensors
-from ..saying import error_said
-from .plot import short
+from ..render.svg import error_said
+from .base import short
 
 MOST = 6  # ways in one plot
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
-from ..language import Note
+from ...language import Note
 from .model import Edge, Graph, Node, Tensor
 
 LIMIT = 40  # nodes that a page holds, leaves not counted

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..graph.model import Edge, Frame, Graph, Saved
+from ..graph.saved import Storages
+from ..words import word
+from .describe import Telling
+from .describe_steps import titles
 from .dot import Moment, dot, step_box, tensor_box
-from .frames import Frame
-from .freeing import Storages
-from .model import Edge, Graph, Saved
-from .step_text import titles
 from .style import INK
-from .telling import Telling
-from .words import word
 
 WHOLE = 10  # nodes of a graph that is drawn whole in every step
 

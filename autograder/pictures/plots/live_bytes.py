@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from ...language import Note
 from ...measure import around_backward, graph_nodes, tensors
 from ...notebook import SESSION
-from .plot import Plot, Refused, unit
-from .ways import Trace, failure, names, refusal, traced
+from .base import Plot, Refused, unit
+from .compare import Trace, failure, names, refusal, traced
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from ..measure import graph_nodes
-from .frames import Change, Frame, Gradient, Landed, Run, Sent
-from .freeing import Holders, Storages
-from .hooks import edge_of, hooks_beside, hooks_on_tensors
-from .looking import brief, name_of, safely, shape_of, unnoticed, variable_of
-from .model import Graph
-from .putting_back import every_grad_put_back, live_tensors, may_get_grad
-from .saying import error_said
+from ...measure import graph_nodes
+from ..render.svg import error_said
+from .model import Change, Frame, Gradient, Graph, Landed, Run, Sent
+from .saved import Holders, Storages
+from .torch_objects import (
+    brief,
+    edge_of,
+    hooks_beside,
+    hooks_on_tensors,
+    name_of,
+    safely,
+    shape_of,
+    unnoticed,
+    variable_of,
+)
+
+
+def live_tensors() -> list[torch.Tensor]:
+    """Every tensor that somebody holds in Python. Types are asked, not objects: `isinstance` would run their code."""
+    return [item for item in gc.get_objects() if issubclass(type(item), torch.Tensor)]
+
+
+def may_get_grad(tensor: torch.Tensor) -> bool:
+    """Also true of what a nested pass may reach and a graph does not show."""
+    return safely(lambda: tensor.requires_grad and (tensor.is_leaf or tensor.retains_grad)) or False
+
+
+@contextmanager
+def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
+    """The engine adds to copies: the learner's own `.grad`, the same object in the same version, comes back."""
+    before = []
+    with unnoticed():
+        for tensor in tensors:
+            before.append((tensor, tensor.grad))
+            if tensor.grad is not None:
+                tensor.grad = tensor.grad.detach().clone()
+    try:
+        yield
+    finally:
+        with unnoticed():
+            for tensor, grad in before:
+                safely(lambda tensor=tensor, grad=grad: setattr(tensor, "grad", grad))  # type: ignore[misc]
 
 
 def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:

@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from .step_text import StepTelling
+from .describe_steps import StepTelling
 
 # The script finds its page as the element around it: JupyterLab and exported notebooks both keep it there. The
 # attribute keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.

@@ -23,8 +23,7 @@ from matplotlib.figure import Figure
 
 from ...card import aside, inline
 from ...language import Note
-from ..element import svg_element
-from ..saying import text_is_enough
+from ..render.svg import svg_element, text_is_enough
 from .words import word
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"

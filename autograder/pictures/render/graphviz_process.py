@@ -13,11 +13,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from .element import svg_element
-from .saying import error_said
+from .svg import error_said, svg_element
 
 _SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
-_PROGRAM = Path(__file__).with_name("layout.py")
+_PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 
 
 class CannotLayOut(Exception):

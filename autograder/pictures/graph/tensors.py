@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from .looking import brief, dtype_of, is_number, name_of, safely, shape_of
 from .model import Kind, Tensor
 from .saved import storages
+from .torch_objects import brief, dtype_of, is_number, name_of, safely, shape_of
 
 
 class Registry:

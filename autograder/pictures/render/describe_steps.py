@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from .frames import Frame, Gradient, Landed, Run
-from .model import Graph
-from .saying import shape
-from .telling import Telling
+from ..graph.model import Frame, Gradient, Graph, Landed, Run
+from .describe import Telling
+from .svg import shape
 
 
 def titles(graph: Graph) -> dict[int, str]:

@@ -16,8 +16,8 @@ from torch.autograd.graph import get_gradient_edge
 from ...language import Note
 from ...measure import tensors
 from ...notebook import SESSION
-from .plot import Plot, Refused, short, unit
-from .ways import Trace, failure, names, refusal, traced
+from .base import Plot, Refused, short, unit
+from .compare import Trace, failure, names, refusal, traced
 
 SHOWN = 24  # layers that have bars of their own
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")

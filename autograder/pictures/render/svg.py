@@ -1,11 +1,29 @@
-"""How a picture says things: a sentence in one language, and whole numbers as this language writes them."""
+"""An SVG file as an element of a page."""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping, Sequence
 
-from ..language import Text, grouped
-from ..learner.records import being_graded
+from ...language import Text, grouped
+from ...learner.records import being_graded
+
+_PAGE = 600  # points, 800 pixels: what a notebook leaves for an output on a small screen
+# JupyterLab and its exports show the file as an image without a greatest width, and a page that has the element in it
+# may have no rule for it either: one wider than the page gets smaller in both, instead of cut off.
+_FITS = "max-width:100%;height:auto"
+
+
+def svg_element(file: str, says: str) -> str:
+    """The `<svg>` of `file`, no wider than its page. `says` is for those who do not see it.
+
+    `file` has a viewBox, and width and height in points.
+    """
+    label = html.escape(says, quote=True)
+    element = file[file.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" style="{_FITS}" ', 1)
+    size = re.compile(r'(?<=\s)width="([\d.]+)pt"\s+height="[\d.]+pt"')
+    return size.sub(lambda found: 'width="100%"' if float(found[1]) > _PAGE else found[0], element, count=1)
 
 
 def text_is_enough() -> bool:

@@ -1,0 +1,1 @@
+"""The graph of a tensor as plain data: read, recorded while backward runs, folded."""

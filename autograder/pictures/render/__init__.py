@@ -1,0 +1,1 @@
+"""A graph as text and as a picture."""
