@@ -170,10 +170,10 @@ MESSAGES: dict[str, Text] = {
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
     ),
     "run.refused": Text(
-        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself, but "
-        "the rest of this cell was not run.",
+        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself: only "
+        "the statement that asked for it was stopped.",
         "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
-        "не снимает, но остаток ячейки не выполнен.",
+        "не снимает: прервана только инструкция, которая к нему обратилась.",
     ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",
