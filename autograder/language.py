@@ -175,6 +175,12 @@ MESSAGES: dict[str, Text] = {
         "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
         "не снимает: прервана только инструкция, которая к нему обратилась.",
     ),
+    "run.import": Text(
+        "The course's package has no such name: was this notebook made for another version of the course? Take the "
+        "import from the notebook that is handed out now.",
+        "Такого имени в пакете курса нет: возможно, тетрадь сделана для другой версии курса. Возьмите строку импорта "
+        "из тетради, которая выдаётся сейчас.",
+    ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",
         "Часть вывода этой ячейки не показана: его слишком много.",

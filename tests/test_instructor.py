@@ -513,6 +513,42 @@ def test_what_was_refused_is_a_note(course: Course, capsys: pytest.CaptureFixtur
     assert [note for note in result["notes"] if note.startswith("refused: ")]
 
 
+# ------------------------------------------------------------------------------- what is said of honest students' slips
+
+
+@pytest.fixture(scope="module")
+def slips(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """An endless loop in a cell, an import of what is gone, and a file that is cut off; nothing is graded."""
+    course = copy_of(released, tmp_path_factory.mktemp("slips"))
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write("c.RunIsolated.cell_seconds = 5\n")
+    hand_in(course, "loops", {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\nwhile True:\n    pass"})
+    gone = f"from autograder.exercises import something_removed\n{SOLVED[FIRST.name]}"
+    hand_in(course, "older", {**SOLVED, FIRST.name: gone}, language="ru")
+    path = hand_in(course, "cut", SOLVED)
+    path.write_bytes(path.read_bytes()[:-1000])
+    return course
+
+
+def test_slips_are_named(slips: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course = slips
+    assert main(["grade", str(course.folder), NAME]) == 1  # one is cut off
+    said = capsys.readouterr().out
+    where = f"the cell answer-{FIRST.name}"
+    assert f"note: {where} ran longer than 5 s and was stopped: an endless loop?\n" in said
+    gone = "cannot import name 'something_removed' from 'autograder.exercises'"
+    assert f"note: {where} imports what this version of the course does not have: {gone}\n" in said
+    assert f"{NAME}.ipynb is no notebook: the file is cut off" in said
+    assert "ask the student for the whole file\n" in said
+    assert scores(course)["older"] == TOTAL - FIRST.points
+
+    assert main(["feedback", str(course.folder)]) == 0
+    assert "Такого имени в пакете курса нет" in course.feedback("older")
+    assert main(["report", str(course.folder), "--language", "ru"]) == 0
+    page = (course.folder / "report" / f"{NAME}.ru.html").read_text(encoding="utf-8")
+    assert "файл обрывается на полуслове" in page
+
+
 # --------------------------------------------------------------------- what changes after grading, and what must not
 
 
