@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from course_folder import Course
+from course_folder import BIN, Course
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
 from submissions import Submission, read
@@ -289,6 +290,17 @@ def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest
     page = (flagged.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8")
     for reason in (reason for each in results.values() for reason in each["reasons"]):
         assert reason.replace("'", "&#39;").replace('"', "&#34;") in page, reason
+
+
+@pytest.mark.parametrize("command", ["grade", "report"])
+def test_nobody_reads_the_output(command: str, flagged: Course) -> None:
+    """As in `autograder grade COURSE | head`, when head has ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        run = [BIN / "autograder", command, flagged.folder]
+        done = subprocess.run(run, stdout=nobody, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_flag_goes_with_its_reason_and_a_persons_flag_stays(
