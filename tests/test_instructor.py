@@ -178,7 +178,8 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     said = capsys.readouterr().out
     assert f"{NAME}: 4 pages made, 0 up to date" in said
     assert "not released, as they did not come through the exchange: boris, carl, dina" in said
-    assert "released to the exchange (en): 1 students" in said
+    assert "released to the exchange (en, ru): 1 students" in said
+    assert said.count("1 students") == 1  # once, in however many exchanges
     assert "see me" in course.feedback("ann")
     assert fetched() == course.feedback("ann")
     assert not list(course.folder.rglob("stolen.html"))
@@ -192,6 +193,8 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
     (page,) = (home / NAME / "feedback").rglob("mine.html")
     assert page.read_text(encoding="utf-8") == course.feedback("ann")
+    (kept,) = (course.folder / "feedback" / "ann").rglob("*.html")
+    assert kept.name == f"{NAME}.html"
 
 
 def test_only_stale_pages_are_made(flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -639,6 +642,26 @@ def test_another_penalty_changes_what_is_owed(course: Course, capsys: pytest.Cap
         config.write('c.AssignLatePenalties.plugin_class = "mine.Half"\n')
     assert grade(course, capsys)["boris"]["state"] == "updated"
     assert owed(course) == {"boris": TOTAL / 2}
+
+
+def test_points_by_hand_stay_after_nbgrader_autograde(
+    slips: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = copy_of(slips, tmp_path)
+    for student in ("loops", "cut"):
+        shutil.rmtree(course.folder / "submitted" / student)
+    grade(course, capsys)
+    give_by_hand(course, "older", NAME, CHECK, 1.5)
+    course.nbgrader("autograde", NAME, "--force")
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
+    assert main(["grade", str(course.folder)]) == 0
+    said = "points and comments given by hand are kept; what waited for a person still does"
+    assert f"older: graded {TOTAL - FIRST.points + 1.5:g} points" in (out := capsys.readouterr().out)
+    assert f"note: graded again: {said}\n" in out
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
+    assert main(["grade", str(course.folder)]) == 0
+    assert "graded again" not in capsys.readouterr().out
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
 
 
 def test_points_by_hand_wait_again_only_for_another_answer(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
