@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+# All else is imported in `main`, so that Ctrl+C ends that, too, with one line.
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
     from .authoring.build import Collection
+
+_STOPPED, _NOBODY_READS = 130, 141  # exit statuses as shells have them
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, 1 when something is to be mended (said on stderr), 130 at Ctrl+C."""
+    """Run one command.
+
+    Returns the exit status: 0, 1 when something is to be mended (said on stderr), 130 at Ctrl+C, 141 when nobody reads
+    the output any more, as in `autograder grade | head`.
+    """
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("autograder: stopped", file=sys.stderr)
+        return _STOPPED
+    except BrokenPipeError:
+        if not _drop_unread_output():
+            raise
+        return _NOBODY_READS
+
+
+def _drop_unread_output() -> bool:
+    """Lead standard streams that nobody reads to nowhere, so that Python's end is silent.
+
+    Returns whether there were any.
+    """
+    import os
+    import select
+
+    poll = select.poll()
+    for stream in (1, 2):
+        poll.register(stream, 0)  # errors are told in any case
+    unread = [stream for stream, _ in poll.poll(0)]
+    for stream in unread:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    return bool(unread)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run one command. Returns the exit status."""
+    import argparse
+    from pathlib import Path
+
     parser = argparse.ArgumentParser(
         prog="autograder", description="A course on torch.autograd and its graded checker."
     )
@@ -90,16 +132,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--apply and --lower say what --again EXERCISE may do")
     try:
         return int(globals()[f"_{chosen.command}"](chosen))
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise  # before `_expected` is asked, which takes a second to import
     except _expected() as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("autograder: stopped", file=sys.stderr)
-        return 130
 
 
 def _assignment(text: str) -> str:
     """Return the name of an assignment, which a shell may have completed to a folder's path."""
+    from pathlib import Path
+
     return Path(text).name or text
 
 
@@ -145,6 +188,8 @@ def _build(chosen: argparse.Namespace) -> int:
 
 
 def _verify(chosen: argparse.Namespace) -> int:
+    import json
+
     from .authoring import gate
 
     collection = _collection(chosen)

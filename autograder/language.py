@@ -174,10 +174,16 @@ MESSAGES: dict[str, Text] = {
         "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
     ),
     "run.refused": Text(
-        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself, but "
-        "the rest of this cell was not run.",
+        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself: only "
+        "the statement that asked for it was stopped.",
         "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
-        "не снимает, но остаток ячейки не выполнен.",
+        "не снимает: прервана только инструкция, которая к нему обратилась.",
+    ),
+    "run.import": Text(
+        "The course's package has no such name: was this notebook made for another version of the course? Take the "
+        "import from the notebook that is handed out now.",
+        "Такого имени в пакете курса нет: возможно, тетрадь сделана для другой версии курса. Возьмите строку импорта "
+        "из тетради, которая выдаётся сейчас.",
     ),
     "run.left_out": Text(
         "Outputs of this cell were left out: there were too many, or they were too long.",

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import exercises
 from .card import aside, inline
@@ -17,6 +17,9 @@ from .language import LANGUAGES, Note, Text, message
 from .learner.records import being_graded, record, standings
 from .probe import code_digest, observe
 from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from .learner.points import LessonNotebook
 
 
 @dataclass
@@ -72,8 +75,15 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
         return Reply((unknown.says,))
     SESSION.lesson = exercises.bare(lesson)
     _attend()
-    points = sum(exercise.points for exercise in known.values() if exercise.core)
+    points = _saved_notebook(known).total()
     return Reply((message("start.ready", count=len(known), points=f"{points:g}"),))
+
+
+def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
+    """Return this kernel's notebook, in which an instructor may have changed the points of exercises."""
+    from .learner.points import saved_notebook
+
+    return saved_notebook(known)
 
 
 def _attend() -> None:
@@ -99,7 +109,7 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
     if being_graded() == "autograde" and not exercises.key_path(exercise.lesson).is_file():
         return Reply((message("check.graded"),))  # in the isolated process, which has no results to compare with
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
-    verdict = _with_first_table(exercise, verdict)
+    verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
     SESSION.last[name] = verdict
     record(verdict)
     if being_graded() == "validate" and verdict.state != "passed":
@@ -132,6 +142,15 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
     total = int(str(table["total"]))
     first = Note("card.first_table", {"right": total - int(str(table["wrong"])), "total": total})
     return replace(verdict, notes=(*verdict.notes, first))
+
+
+def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
+    """Say what the answer earns where this notebook has other points than the exercise."""
+    worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
+    if worth == exercise.points:
+        return verdict
+    note = Note("note.worth", {"earned": f"{verdict.points_out_of(worth):g}", "maximum": f"{worth:g}"})
+    return replace(verdict, notes=(*verdict.notes, note))
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:

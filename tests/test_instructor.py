@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from course_folder import Course
+from course_folder import BIN, Course
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.api import Gradebook
 from submissions import Submission, read
@@ -177,7 +178,8 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     said = capsys.readouterr().out
     assert f"{NAME}: 4 pages made, 0 up to date" in said
     assert "not released, as they did not come through the exchange: boris, carl, dina" in said
-    assert "released to the exchange (en): 1 students" in said
+    assert "released to the exchange (en, ru): 1 students" in said
+    assert said.count("1 students") == 1  # once, in however many exchanges
     assert "see me" in course.feedback("ann")
     assert fetched() == course.feedback("ann")
     assert not list(course.folder.rglob("stolen.html"))
@@ -191,6 +193,8 @@ def test_feedback_returns_through_the_exchange(through_exchange: Course, capsys:
     course.by_exchange("fetch_feedback", "--course=course", "--student=ann", cwd=home)
     (page,) = (home / NAME / "feedback").rglob("mine.html")
     assert page.read_text(encoding="utf-8") == course.feedback("ann")
+    (kept,) = (course.folder / "feedback" / "ann").rglob("*.html")
+    assert kept.name == f"{NAME}.html"
 
 
 def test_only_stale_pages_are_made(flagged: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,6 +293,17 @@ def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest
     page = (flagged.folder / "report" / f"{NAME}.html").read_text(encoding="utf-8")
     for reason in (reason for each in results.values() for reason in each["reasons"]):
         assert reason.replace("'", "&#39;").replace('"', "&#34;") in page, reason
+
+
+@pytest.mark.parametrize("command", ["grade", "report"])
+def test_nobody_reads_the_output(command: str, flagged: Course) -> None:
+    """As in `autograder grade COURSE | head`, when head has ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as nobody:
+        run = [BIN / "autograder", command, flagged.folder]
+        done = subprocess.run(run, stdout=nobody, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_flag_goes_with_its_reason_and_a_persons_flag_stays(
@@ -513,6 +528,42 @@ def test_what_was_refused_is_a_note(course: Course, capsys: pytest.CaptureFixtur
     assert [note for note in result["notes"] if note.startswith("refused: ")]
 
 
+# ------------------------------------------------------------------------------- what is said of honest students' slips
+
+
+@pytest.fixture(scope="module")
+def slips(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """An endless loop in a cell, an import of what is gone, and a file that is cut off; nothing is graded."""
+    course = copy_of(released, tmp_path_factory.mktemp("slips"))
+    with (course.folder / "nbgrader_config.py").open("a") as config:
+        config.write("c.RunIsolated.cell_seconds = 5\n")
+    hand_in(course, "loops", {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\nwhile True:\n    pass"})
+    gone = f"from autograder.exercises import something_removed\n{SOLVED[FIRST.name]}"
+    hand_in(course, "older", {**SOLVED, FIRST.name: gone}, language="ru")
+    path = hand_in(course, "cut", SOLVED)
+    path.write_bytes(path.read_bytes()[:-1000])
+    return course
+
+
+def test_slips_are_named(slips: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course = slips
+    assert main(["grade", str(course.folder), NAME]) == 1  # one is cut off
+    said = capsys.readouterr().out
+    where = f"the cell answer-{FIRST.name}"
+    assert f"note: {where} ran longer than 5 s and was stopped: an endless loop?\n" in said
+    gone = "cannot import name 'something_removed' from 'autograder.exercises'"
+    assert f"note: {where} imports what this version of the course does not have: {gone}\n" in said
+    assert f"{NAME}.ipynb is no notebook: the file is cut off" in said
+    assert "ask the student for the whole file\n" in said
+    assert scores(course)["older"] == TOTAL - FIRST.points
+
+    assert main(["feedback", str(course.folder)]) == 0
+    assert "Такого имени в пакете курса нет" in course.feedback("older")
+    assert main(["report", str(course.folder), "--language", "ru"]) == 0
+    page = (course.folder / "report" / f"{NAME}.ru.html").read_text(encoding="utf-8")
+    assert "файл обрывается на полуслове" in page
+
+
 # --------------------------------------------------------------------- what changes after grading, and what must not
 
 
@@ -591,6 +642,26 @@ def test_another_penalty_changes_what_is_owed(course: Course, capsys: pytest.Cap
         config.write('c.AssignLatePenalties.plugin_class = "mine.Half"\n')
     assert grade(course, capsys)["boris"]["state"] == "updated"
     assert owed(course) == {"boris": TOTAL / 2}
+
+
+def test_points_by_hand_stay_after_nbgrader_autograde(
+    slips: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = copy_of(slips, tmp_path)
+    for student in ("loops", "cut"):
+        shutil.rmtree(course.folder / "submitted" / student)
+    grade(course, capsys)
+    give_by_hand(course, "older", NAME, CHECK, 1.5)
+    course.nbgrader("autograde", NAME, "--force")
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
+    assert main(["grade", str(course.folder)]) == 0
+    said = "points and comments given by hand are kept; what waited for a person still does"
+    assert f"older: graded {TOTAL - FIRST.points + 1.5:g} points" in (out := capsys.readouterr().out)
+    assert f"note: graded again: {said}\n" in out
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
+    assert main(["grade", str(course.folder)]) == 0
+    assert "graded again" not in capsys.readouterr().out
+    assert by_hand(course, "older", NAME, CHECK) == (1.5, True, ["see me"])
 
 
 def test_points_by_hand_wait_again_only_for_another_answer(course: Course, capsys: pytest.CaptureFixture[str]) -> None:

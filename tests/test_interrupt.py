@@ -97,6 +97,22 @@ def test_what_is_done_stays(course: Course, group: bool) -> None:
     assert not (course.folder / "autograded" / "loop").joinpath(NAME).exists()
 
 
+def test_while_the_command_imports(course: Course) -> None:
+    """Python says on stderr what it has imported: argparse is among the first."""
+    command = [BIN / "autograder", "grade", course.folder]
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as running:
+        assert running.stderr
+        for line in running.stderr:
+            if line.split()[-1] == "argparse":
+                running.send_signal(signal.SIGINT)
+                break
+        said = [line for line in running.stderr if not line.startswith("import time:")]
+    assert running.returncode == 130
+    assert [line.partition(":")[0] for line in said] == ["autograder"], said
+    assert "stopped" in said[0]
+
+
 def test_before_anything_is_graded(course: Course) -> None:
     said = interrupted(course, "--force", when=lambda process: process.children(), group=True)
     assert said == "autograder: stopped: nothing was graded yet\n"

@@ -215,6 +215,26 @@ def test_in_a_kernel_all_is_well(save, open_kernel):
     assert "В этом сеансе пройдено" not in said
 
 
+def test_start_and_check_say_the_points_of_this_notebook(save, open_kernel):
+    name = CORE[1]
+
+    def give_more(notebook):
+        find(notebook, f"check-{name}").metadata.nbgrader.points = EXERCISES[name].points + 3
+
+    path = save(keep=CORE[:2], edit=give_more)
+    kernel, saved = open_kernel(path), nbformat.read(path, as_version=4)
+    begin = next(cell for cell in saved.cells if "\nstart(" in cell.source)
+    total = sum(EXERCISES[each].points for each in CORE)
+    assert f"points that count: {total + 3:g}." in kernel.run(begin.source)
+    for cell in saved.cells:
+        if cell.cell_type == "code" and ("import torch" in cell.source or grade_id(cell) == f"answer-{name}"):
+            kernel.run(cell.source)
+    card = kernel.run(f"from autograder import check\nprint(check({name!r}))")
+    assert f"worth {EXERCISES[name].points + 3:g} points" in card
+    ready = kernel.run("from autograder import ready\nready()")
+    assert f"{EXERCISES[name].points + 3:g}/{EXERCISES[name].points + 3:g}" in ready
+
+
 def test_unsaved_changes_are_named(save, open_kernel):
     path = save(keep=CORE[:2])
     kernel, saved = open_kernel(path), nbformat.read(path, as_version=4)

@@ -178,6 +178,7 @@ class Batch:
                 self._remarks.write(result.student, draft.remarks)
                 replace(place, folder)
                 result.score = score
+                result.notes = [*result.notes, *self._kept_by_hand(result.student)]
                 return result
         except BookClosed as error:
             why = f"the gradebook cannot be written: {error}"
@@ -187,6 +188,14 @@ class Batch:
             why = fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]
         return result
+
+    def _kept_by_hand(self, student: str) -> list[str]:
+        """Return a note for this run when a submission was graded again after a person had given points."""
+        known = self._known.get(student)
+        if not known or not known.by_hand:
+            return []
+        waits = "; what waited for a person still does" if known.waiting else ""
+        return [f"graded again: points and comments given by hand are kept{waits}"]
 
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
         """Return which notebooks formgrader is to show as flagged. A flag that only a person has set stays."""

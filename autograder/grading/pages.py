@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
 import json
@@ -10,7 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,7 +77,6 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
                     config=course.config, assignment_id=assignment, student_id=glob.escape(student)
                 )
                 GenerateFeedback(coursedir=directory, config=course.config, force=True).start()
-                _name_as_handed_in(place, recorded(folder).renamed)
                 (place / _RECORD).write_text(json.dumps({"from": digest}), encoding="utf-8")
             except MissingEntry:
                 pages.failed[student] = "the gradebook has no scores: grade it again"
@@ -90,11 +90,21 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
     return pages
 
 
-def _name_as_handed_in(place: Path, renamed: Mapping[str, str]) -> None:
-    """Copy the page of a notebook to the name that it was handed in under: nbgrader's fetch_feedback asks for it."""
-    for name, path in renamed.items():
-        if "/" not in path:  # nbgrader does not look into folders
-            shutil.copy(place / f"{name}.html", place / f"{Path(path).stem}.html")
+@contextlib.contextmanager
+def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
+    """Put copies of pages beside them for the time of a release, under the names that notebooks were handed in with.
+
+    nbgrader's fetch_feedback asks for these names.
+    """
+    with contextlib.ExitStack() as copies:
+        for student in students:
+            place = course.feedback(assignment, student)
+            for name, path in recorded(course.autograded(assignment, student)).renamed.items():
+                page, copy = place / f"{name}.html", place / f"{Path(path).stem}.html"
+                if "/" not in path and page.is_file() and not copy.exists():  # nbgrader does not look into folders
+                    copies.callback(copy.unlink, missing_ok=True)
+                    shutil.copy(page, copy)
+        yield
 
 
 def _digest(folder: Path, submission: SubmittedAssignment) -> str:
@@ -125,7 +135,11 @@ def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
 
 
 def _release(course: CourseSettings, assignment: str) -> int:
-    """Release the pages of everybody who handed in through the exchange, once for each language that was released."""
+    """Release the pages of everybody who handed in through the exchange. Returns the exit status.
+
+    Every language that was released has an exchange of its own, and each gets all of them: a notebook need not say in
+    which language it is.
+    """
     students = [folder.parent.name for folder in course.graded(assignment)]
     places = {student: course.feedback(assignment, student) for student in students}
     needed = (SECRET, TIMESTAMP)  # nbgrader stops at a page without them
@@ -133,18 +147,19 @@ def _release(course: CourseSettings, assignment: str) -> int:
     others = sorted(places.keys() - set(ours))
     if others:
         print(f"  not released, as they did not come through the exchange: {', '.join(others)}")
-    status = 0
-    for language in LANGUAGES if ours else ():
-        if not course.was_released(assignment, language):
-            continue
-        command = [str(Path(sys.executable).with_name("nbgrader")), "release_feedback", assignment]
-        command.append(f"--CourseDirectory.student_id_exclude={','.join(others)}")
-        environment = {**os.environ, "AUTOGRADER_LANGUAGE": language}
-        done = subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            print(f"  not released ({language}): {last}", file=sys.stderr)
-            status = 1
-        else:
-            print(f"  released to the exchange ({language}): {len(ours)} students")
-    return status
+    languages = [language for language in LANGUAGES if ours and course.was_released(assignment, language)]
+    command = [str(Path(sys.executable).with_name("nbgrader")), "release_feedback", assignment]
+    command.append(f"--CourseDirectory.student_id_exclude={','.join(others)}")
+    released = []
+    with _named_as_handed_in(course, assignment, ours):
+        for language in languages:
+            environment = {**os.environ, "AUTOGRADER_LANGUAGE": language}
+            done = subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+                print(f"  not released ({language}): {last}", file=sys.stderr)
+            else:
+                released.append(language)
+    if released:
+        print(f"  released to the exchange ({', '.join(released)}): {len(ours)} students")
+    return int(released != languages)

@@ -109,6 +109,9 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
     except RecursionError as error:
         raise Unreadable(f"{name} is no notebook: its JSON is nested too deeply") from error
     except ValueError as error:
+        if _is_cut_off(data, error):
+            why = "the file is cut off, so it was not saved or uploaded whole: ask the student for the whole file"
+            raise Unreadable(f"{name} is no notebook: {why}") from error
         raise Unreadable(f"{name} is no notebook: {error}") from error
     if not isinstance(raw, dict):
         raise Unreadable(f"{name} is no notebook: its JSON is no object")
@@ -122,6 +125,13 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
         raise Unreadable(f"{name} has no list of cells")
     notebook: dict[str, Any] = raw
     return notebook
+
+
+def _is_cut_off(data: bytes, error: ValueError) -> bool:
+    """Return whether the JSON object in `data`, which cannot be read for `error`, ends too early."""
+    whole = data.strip()
+    at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
+    return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
 
 
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:

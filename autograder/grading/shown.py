@@ -36,3 +36,16 @@ def _without_message(note: Note) -> Note:
 def stopped(why: str, language: str | None) -> NotebookNode:
     text = message(f"run.{why}").read(language)
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
+
+
+def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:
+    """Explain to the student that a cell imports what the course's package does not have.
+
+    Returns what was imported, in Python's words; None when no such import failed.
+    """
+    for each in outputs:
+        missed = each.get("ename") in ("ImportError", "ModuleNotFoundError") and "autograder" in each.evalue
+        if missed:
+            each.traceback += message("run.import").read(language).splitlines()
+            return str(each.evalue).partition(" (")[0][:120]
+    return None

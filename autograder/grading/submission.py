@@ -22,7 +22,7 @@ from .isolated.wire import unpack_note
 from .judging import Judge, Judgement
 from .outputs import Room, kept_outputs
 from .salts import Salts
-from .shown import stopped
+from .shown import explain_import, stopped
 
 _MOST_NOTES = 20
 _BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
@@ -32,7 +32,7 @@ _BUSY = 0.25  # part of a submission's time in which others had its processor, o
 class Outcome:
     """What came of one submission.
 
-    `flags` say what tampered with the grading, `notes` what was refused and cost nothing, `ended` why its process was
+    `flags` say what tampered with the grading, `notes` what else happened to its cells, `ended` why its process was
     stopped.
     """
 
@@ -70,6 +70,12 @@ def _worth(cell: NotebookNode) -> float | None:
     """Return the points of a graded cell, which an instructor may have changed; None if it is not graded."""
     ours = cell.metadata.nbgrader
     return float(ours["points"]) if ours.get("grade") else None
+
+
+def _place(cell: NotebookNode, number: int) -> str:
+    """Return what a note calls the code cell of that number, counted from 1."""
+    name = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return f"the cell {name}" if name else f"code cell {number}"
 
 
 class _Run:
@@ -158,8 +164,11 @@ class _Run:
         """Note what a child says that it has refused. It may say anything."""
         for what in refused if isinstance(refused, list) else []:
             note = f"refused: {str(what)[:80]}"
-            if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
-                self._outcome.notes.append(note)
+            self._note(note)
+
+    def _note(self, note: str) -> None:
+        if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
+            self._outcome.notes.append(note)
 
     def _flag(self, what: str) -> None:
         if what not in self._outcome.flags:
@@ -174,7 +183,13 @@ class _Run:
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
         outputs = kept_outputs(answer.get("outputs"), number, self._room)
-        self._outcome.late |= any(output.get("ename") == TimeIsUp.__name__ for output in outputs)
+        if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
+            self._outcome.late = True
+            seconds = self._engine.limits.cell_seconds
+            self._note(f"{_place(cell, number)} ran longer than {seconds:g} s and was stopped: an endless loop?")
+        missing = explain_import(outputs, self._language)
+        if missing:
+            self._note(f"{_place(cell, number)} imports what this version of the course does not have: {missing}")
         return outputs
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import exercises
-from ..exercise import Exercise
 from ..language import Text, message
 from ..notebook import SESSION, Reply, Table
 from ..verdict import MIME, Verdict
+from .points import LessonNotebook, nbgrader_of, this_notebook
 from .records import being_graded
 from .workcopy import Unreadable, read_notebook
 
@@ -61,30 +60,11 @@ def rehearse(path: str | None) -> Table | Reply:
     return _table(file, run) if run.exercises else Reply((message("ready.no_lesson", path=file),))
 
 
-def this_notebook() -> str | None:
-    """The notebook of this kernel, where VS Code or Jupyter's server tells it."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
-    told = shell.user_ns.get("__vsc_ipynb_file__") if shell else None
-    told = told or os.environ.get("JPY_SESSION_NAME", "")
-    return str(told) if str(told).endswith(".ipynb") else None
-
-
 @dataclass(frozen=True)
-class FreshRun:
+class FreshRun(LessonNotebook):
     """A notebook after a fresh run: its cells with their outputs, and whether the process lived to the end."""
 
-    cells: list[dict[str, Any]]
-    metadata: dict[str, Any]
-    exercises: dict[str, Exercise]
     ended_early: bool
-
-    @property
-    def by_grade_id(self) -> dict[str, dict[str, Any]]:
-        """Of duplicates the last counts, as in nbgrader."""
-        named = {_nbgrader(cell).get("grade_id"): cell for cell in self.cells}
-        return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
@@ -97,22 +77,10 @@ class FreshRun:
                     found[name] = Verdict.from_json(record)
         return found
 
-    def counts(self, name: str) -> bool:
-        """Tell whether an exercise counts toward the grade: an instructor may have made an extra count."""
-        return bool(self._check(name).get("grade", self.exercises[name].core))
-
-    def worth(self, name: str) -> float:
-        """Return the points that an exercise is worth in this notebook, which an instructor may have changed."""
-        return float(self._check(name).get("points", self.exercises[name].points))
-
     def earned(self, name: str) -> float:
         """Return the points that an exercise earned, scaled to its worth in this notebook."""
         verdict = self.verdicts.get(name)
         return verdict.points_out_of(self.worth(name)) if verdict else 0.0
-
-    def _check(self, name: str) -> dict[str, Any]:
-        """Return what nbgrader knows of an exercise's check cell; nothing if there is none."""
-        return _nbgrader(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
 
     @property
     def errors(self) -> Iterator[str]:
@@ -152,12 +120,8 @@ def _language(metadata: dict[str, Any]) -> str:
 
 def label(cell: dict[str, Any]) -> str:
     """How to name a cell to a learner: by its exercise, or by its first line."""
-    exercise = str(_nbgrader(cell).get("grade_id", "")).partition("-")[2]
+    exercise = str(nbgrader_of(cell).get("grade_id", "")).partition("-")[2]
     return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
-
-
-def _nbgrader(cell: dict[str, Any]) -> dict[str, Any]:
-    return dict(cell["metadata"].get("nbgrader", {}))
 
 
 def _table(file: Path, run: FreshRun) -> Table:
@@ -209,9 +173,8 @@ def _differs(cell: dict[str, Any]) -> bool:
 def _summary(file: Path, run: FreshRun) -> Iterator[Text]:
     core = [name for name in run.exercises if run.counts(name)]
     earned = sum(run.earned(name) for name in core)
-    maximum = sum(run.worth(name) for name in core)
-    yield message("ready.total", earned=f"{earned:g}", maximum=f"{maximum:g}")
-    written = [_nbgrader(cell) for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
+    yield message("ready.total", earned=f"{earned:g}", maximum=f"{run.total():g}")
+    written = [nbgrader_of(cell) for grade_id, cell in run.by_grade_id.items() if grade_id.startswith("written-")]
     if written:
         yield message("ready.manual", points=f"{sum(each.get('points', 0) for each in written):g}")
     yield message("ready.file", path=file)

@@ -199,6 +199,16 @@ LOOKING = [
     ),
     Habit("currentframe", "import inspect\nprint(inspect.currentframe().f_lineno)", refused="sys._getframe"),
     Habit(
+        "currentframe above a helper of the answer",
+        "import inspect\nprint('line', inspect.currentframe().f_lineno)\ndef helper(model):\n    model.zero_grad()\n    return model",
+        answer="""
+_alone = accumulate_equal
+def accumulate_equal(model, batches):
+    return _alone(helper(model), batches)
+""",
+        refused="sys._getframe",
+    ),
+    Habit(
         "inspect.stack",
         "import inspect\ndef who():\n    return inspect.stack()[0].function\nprint(who())",
         refused="sys._getframe",

@@ -125,7 +125,7 @@ print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=Tru
     ),
     Attack(
         "ctypes in the notebook",
-        "import ctypes\nctypes.CDLL(None).getpid()\nprint('CALLED')",
+        "import ctypes\nprint('CALLED', ctypes.CDLL(None).getpid())",
         never="CALLED",
         noted="ctypes",
     ),

@@ -37,6 +37,10 @@ _LENDING = re.compile(
 _OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py:.*")  # has an `open` of its own
 
 
+class Refused(PermissionError):
+    """The error in a student's own code that asked for something refused."""
+
+
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
     """What an event of the interpreter's is called in a reason, if it is one that tampering needs."""
     if event == "object.__getattr__":
@@ -84,7 +88,7 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
             busy.pop()
         if student:
             refused.append(what)
-            raise PermissionError(message("run.refused", what=what).read(None))
+            raise Refused(message("run.refused", what=what).read(None))
 
     sys.addaudithook(hook)
     _lend_profiler()

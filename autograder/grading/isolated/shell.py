@@ -15,6 +15,7 @@ from traitlets.config import Config
 
 from ...language import message
 from .commands import Store, run_command
+from .reach import Refused
 
 
 class Outputs:
@@ -139,6 +140,14 @@ class Shell(InteractiveShell):
         self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
         for name in ("autosave", "clear"):  # a Jupyter kernel has them
             self.register_magic_function(lambda line: None, "line", name)
+
+    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
+        """Run one statement of a cell. Returns whether the rest of the cell is left out.
+
+        After something refused it is not: a helper that is defined below costs nobody points.
+        """
+        failed: bool = await super().run_code(code_obj, result, async_=async_)
+        return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
         name, said = getattr(etype, "__name__", str(etype)), _said(evalue)

@@ -19,6 +19,7 @@ from ...verdict import MIME, STATES, Verdict
 
 NO_VERDICT = "no verdict"  # beside the states of a verdict: the check is gone or never came to one
 BROKEN = "broken"  # the answer cell ended in an error before it defined an answer, for which no verdict has a state
+HELD_BACK = "held back"  # the submission tampered with the check, for which no verdict has a state either
 FLAGS = ("tampered", "fault", "deleted")  # reasons to look at a submission that grading itself found
 
 
@@ -42,7 +43,10 @@ class Wrong:
 
 @dataclass
 class Answered:
-    """One exercise: how many submissions have each state of `STATES`, `BROKEN` or `NO_VERDICT`, and the wrong ones."""
+    """One exercise: how many submissions are in which state, and the wrong answers.
+
+    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`.
+    """
 
     exercise: Exercise
     states: Counter[str] = field(default_factory=Counter)
@@ -79,7 +83,7 @@ class Graded:
     exercises: dict[str, Answered] = field(default_factory=dict)
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
-    remarks: dict[str, list[str]] = field(default_factory=dict)  # by student, why a person has to look
+    remarks: dict[str, list[str]] = field(default_factory=dict)  # by student with a score, why a person has to look
     names: dict[str, str] = field(default_factory=dict)  # of the students of whom the gradebook has one
     pages: dict[str, Path] = field(default_factory=dict)  # by student, the page of feedback or the graded notebook
 
@@ -90,7 +94,7 @@ class Graded:
             verdict, observed = _verdict(cells.get(f"check-{name}", {}), name)
             answer = cells.get(f"answer-{name}", {})
             error = _error(answer) if verdict and verdict.state == "not attempted" else ""
-            answered.states[BROKEN if error else verdict.state if verdict else NO_VERDICT] += 1
+            answered.states[BROKEN if error else _state(verdict)] += 1
             if verdict and (error or verdict.state == "not yet"):
                 new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
                 answered.alike.setdefault(_kind(new), new).add(student, _source(answer))
@@ -145,6 +149,14 @@ def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str |
     named = verdict.mistake is None or isinstance(verdict.mistake, str)
     whole = verdict.exercise == exercise and verdict.state in STATES and named
     return (verdict, observed if isinstance(observed, str) else None) if whole else (None, None)
+
+
+def _state(verdict: Verdict | None) -> str:
+    """Return the state that a check is counted under."""
+    if verdict is None:
+        return NO_VERDICT
+    tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
+    return HELD_BACK if tampered else verdict.state
 
 
 def _fault(verdict: Verdict) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from ...card import inline
 from ...language import LANGUAGES, MESSAGES, Text
 from ...verdict import STATES
 from ..settings import course_settings
-from .data import BROKEN, FLAGS, NO_VERDICT, Answered, Graded, Wrong
+from .data import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
 from .reasons import in_both_languages
 from .sources import collect
@@ -87,7 +87,7 @@ class _Page:
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
         flagged = {student for why, students in waiting.items() if why.reason in FLAGS for student in students}
-        flagged |= self.graded.remarks.keys() & self.graded.scores.keys()
+        flagged |= self.graded.remarks.keys()
         everyone = {student for students in waiting.values() for student in students} | flagged
         tiles = [(str(self.total), self.words["submissions"], "", "")]
         if scores:
@@ -119,7 +119,7 @@ class _Page:
     def states(self, answered: Sequence[Answered]) -> list[str]:
         """The states that occur."""
         found = {state for each in answered for state in +each.states}
-        return [state for state in (*STATES, BROKEN, NO_VERDICT) if state in found]
+        return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 
     def shares(self, answered: Sequence[Answered], states: Sequence[str]) -> Markup:
         rows = [(self.plain_title(each), dict(each.states)) for each in answered]
@@ -137,7 +137,7 @@ class _Page:
         return answered.exercise.title.read(self.language).replace("`", "")
 
     def state(self, state: str) -> str:
-        words = {NO_VERDICT: "no_verdict", BROKEN: "broken"}
+        words = {NO_VERDICT: "no_verdict", BROKEN: "broken", HELD_BACK: "held_back"}
         return self.words[words[state]] if state in words else MESSAGES[f"state.{state}"].read(self.language)
 
     def named(self, wrong: Wrong) -> Markup:

@@ -18,12 +18,14 @@ COLOURS = {
     "not yet": ("#eda547", "#1b1b1b"),
     "not attempted": ("#c9ced6", "#1b1b1b"),
     "broken": ("#a33b2f", "#ffffff"),
+    "held back": ("#b0307a", "#ffffff"),
     "our error": ("#7d4bb3", "#ffffff"),
     "no verdict": ("#5d6673", "#ffffff"),
 }
 _INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # become colours of the page
 _PAGE = {_INK: "var(--ink)", _PAPER: "var(--paper)", _BAR: "var(--accent)"}
 _WIDTH = 9.0  # inches; the page scales it
+_NAMED = 4  # states in one line above the bars: more would not fit
 
 
 def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, says: str) -> str:
@@ -59,7 +61,8 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
     """A bar for each row: how many submissions have each of `states` (the state, and what it is called)."""
     with _style():
         titles = [textwrap.fill(title, 40) for title, _ in rows]
-        figure = Figure(figsize=(_WIDTH, 0.62 + 0.38 * len(rows)), layout="constrained")
+        lines = -(-len(states) // _NAMED)
+        figure = Figure(figsize=(_WIDTH, 0.38 + 0.24 * lines + 0.38 * len(rows)), layout="constrained")
         axes = figure.add_subplot()
         left = [0] * len(rows)
         for state, called in states:
@@ -75,7 +78,7 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
         axes.invert_yaxis()
         axes.margins(x=0, y=0.01)
         axes.spines[:].set_visible(False)
-        figure.legend(loc="outside upper left", ncols=len(states), frameon=False, handlelength=1, handleheight=1)
+        figure.legend(loc="outside upper left", ncols=_NAMED, frameon=False, handlelength=1, handleheight=1)
         return _svg(figure, says)
 
 

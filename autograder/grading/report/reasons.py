@@ -54,6 +54,16 @@ REASONS = [
         "{name}: это не тетрадь, вложенность JSON слишком велика",
     ),
     Text("{name} is no notebook: its JSON is no object", "{name}: это не тетрадь, JSON в ней не объект"),
+    Text(
+        "{name} is no notebook but a zip archive: unpack it into the student's folder",
+        "{name}: это не тетрадь, а архив zip: распакуйте его в папку студента",
+    ),
+    Text(
+        "{name} is no notebook: the file is cut off, so it was not saved or uploaded whole: ask the student for the "
+        "whole file",
+        "{name}: это не тетрадь, файл обрывается на полуслове: он сохранён или загружен не полностью, попросите "
+        "студента прислать его целиком",
+    ),
     Text("{name} is no notebook: {why}", "{name}: это не тетрадь, JSON не читается ({why})"),
     Text("{name} has no number of a notebook format; 4 is needed", "{name}: формат тетради не указан, нужен 4"),
     Text("{name} has notebook format {number}; 4 is needed", "{name}: формат тетради {number}, нужен 4"),

@@ -40,9 +40,7 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         )
     graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
     remarks = RemarksFolder(course.root, assignment).read_all()
-    graded.remarks = {
-        student: found.everything for student, found in remarks.items() if found.failed or student in flagged
-    }
+    said = {student: found.everything for student, found in remarks.items() if found.failed or student in flagged}
     for name in names:
         lesson = _lesson(course.root, name)
         if lesson:
@@ -65,9 +63,10 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
         graded.add(student, cells, waiting[student])
     for folder in course.submissions(assignment):
         if folder.parent.name not in folders:
-            why = [in_both_languages(reason) for reason in graded.remarks.get(folder.parent.name, [])]
-            said = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
-            graded.unread[folder.parent.name] = said if why else _why_not(folder, names)
+            why = [in_both_languages(reason) for reason in said.get(folder.parent.name, [])]
+            told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
+            graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
+    graded.remarks = {student: reasons for student, reasons in said.items() if student in graded.scores}
     return graded
 
 

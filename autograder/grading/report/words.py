@@ -33,6 +33,7 @@ WORDS = {
     "solved_by": Text("Solved by {count} of {total} ({percent})", "Решили {count} из {total} ({percent})"),
     "no_verdict": Text("no verdict", "нет результата"),
     "broken": Text("stopped by an error", "ошибка в ячейке"),
+    "held_back": Text("held back until a person has looked", "отложено до решения преподавателя"),
     "stopped": Text("The cell with the answer ends in an error:", "Ячейка с ответом завершается ошибкой:"),
     "recognised": Text("Recognised mistakes", "Узнанные ошибки"),
     "other": Text("Other wrong answers, alike in behaviour", "Другие неверные ответы с одинаковым поведением"),

@@ -1,0 +1,69 @@
+"""Points of exercises as the learner's own notebook has them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..exercise import Exercise
+from .workcopy import Unreadable, read_notebook
+
+
+@dataclass(frozen=True)
+class LessonNotebook:
+    """A notebook as JSON data, and the exercises of its lesson by name."""
+
+    cells: list[dict[str, Any]]
+    metadata: dict[str, Any]
+    exercises: dict[str, Exercise]
+
+    @property
+    def by_grade_id(self) -> dict[str, dict[str, Any]]:
+        """Of duplicates the last counts, as in nbgrader."""
+        named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
+        return {grade_id: cell for grade_id, cell in named.items() if grade_id}
+
+    def counts(self, name: str) -> bool:
+        """Tell whether an exercise counts toward the grade: an instructor may have made an extra count."""
+        return bool(self._check(name).get("grade", self.exercises[name].core))
+
+    def worth(self, name: str) -> float:
+        """Return the points that an exercise is worth in this notebook, which an instructor may have changed."""
+        points = self._check(name).get("points")
+        return float(points) if isinstance(points, (int, float)) else self.exercises[name].points
+
+    def total(self) -> float:
+        """Return the points of all exercises that count."""
+        return sum(self.worth(name) for name in self.exercises if self.counts(name))
+
+    def _check(self, name: str) -> dict[str, Any]:
+        """Return what nbgrader knows of an exercise's check cell; nothing if there is none."""
+        return nbgrader_of(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
+
+
+def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
+    """Return this kernel's notebook as it is saved; one without cells when it cannot be told or read."""
+    try:
+        path = this_notebook()
+        cells = read_notebook(Path(path).expanduser().resolve())["cells"] if path else []
+    except (Unreadable, ImportError):
+        cells = []
+    return LessonNotebook(cells, {}, exercises)
+
+
+def this_notebook() -> str | None:
+    """Return the notebook of this kernel, where VS Code or Jupyter's server tells it."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    told = shell.user_ns.get("__vsc_ipynb_file__") if shell else None
+    told = told or os.environ.get("JPY_SESSION_NAME", "")
+    return str(told) if str(told).endswith(".ipynb") else None
+
+
+def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return what nbgrader keeps in the metadata of a cell."""
+    ours = cell["metadata"].get("nbgrader")
+    return ours if isinstance(ours, dict) else {}
