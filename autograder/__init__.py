@@ -12,7 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _COMMANDS = {
-    **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".notebook"),
+    **dict.fromkeys(("start", "check", "hint", "solution", "progress", "ready", "reproduce"), ".learner.commands"),
     **dict.fromkeys(("on_gpu", "gpu_peak"), ".learner.gpu"),
     "draw": ".pictures.draw",
     "steps": ".pictures.steps",

@@ -147,16 +147,16 @@ def _assignment(text: str) -> str:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    from .authoring.source import Broken
+    from .errors import Broken
     from .exercises import Unknown
 
     return (Broken, Unknown)
 
 
 def _lab(chosen: argparse.Namespace) -> int:
-    from .authoring.source import Broken
+    from .errors import Broken
     from .learner.lab import open_lab
-    from .learner.workcopy import prepare
+    from .learner.working_copy import prepare
 
     try:
         prepare(chosen.work, chosen.language)
@@ -217,7 +217,7 @@ def _verify(chosen: argparse.Namespace) -> int:
 
 
 def _course(chosen: argparse.Namespace) -> int:
-    from .grading.course import make_course
+    from .grading.course.create import make_course
 
     make_course(chosen.directory, chosen.id)
     return 0
@@ -225,15 +225,15 @@ def _course(chosen: argparse.Namespace) -> int:
 
 def _grade(chosen: argparse.Namespace) -> int:
     from .grading.interrupt import Interrupt
-    from .grading.isolated.memory import kept
-    from .grading.isolated.starting import Starting
+    from .grading.sandbox.memory import kept
+    from .grading.sandbox.template_process import Starting
 
     # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     with Interrupt() as interrupt, Starting(isolated=chosen.isolation != "none") as starting:
         interrupt.clean = starting.end
         with kept():  # the template takes as long to start as the imports: both at the same time
-            from .grading.command import grade_course, judge_again
+            from .grading.commands import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:
@@ -244,7 +244,7 @@ def _grade(chosen: argparse.Namespace) -> int:
 
 
 def _feedback(chosen: argparse.Namespace) -> int:
-    from .grading.pages import make_feedback
+    from .grading.feedback_pages import make_feedback
 
     return make_feedback(chosen.directory, chosen.assignment, release=chosen.release)
 

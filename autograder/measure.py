@@ -17,7 +17,7 @@ import torch
 from torch.autograd.graph import Node, _engine_run_backward, get_gradient_edge, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .allocations import live_bytes as live_bytes
+from .checking.allocations import live_bytes as live_bytes
 
 
 @dataclass

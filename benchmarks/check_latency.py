@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import autograder
 from autograder.authoring.build import COURSE
-from autograder.authoring.run import run
+from autograder.authoring.execute import run
 
 
 def timed(answer: Callable[..., object], spent: list[float]) -> Callable[..., object]:

@@ -31,7 +31,7 @@ from submissions import Submission, all_of, read
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}

@@ -20,10 +20,10 @@ import torch
 
 from autograder import exercises
 from autograder.authoring.build import COURSE
-from autograder.grading.isolated.rehearsal import warm_shell
-from autograder.grading.isolated.shell import Shell
-from autograder.judge import screen
-from autograder.probe import observe
+from autograder.checking.judge import screen
+from autograder.checking.observe import observe
+from autograder.grading.sandbox.shell import Shell
+from autograder.grading.sandbox.warmup import warm_shell
 
 CHECK = re.compile(r'^check\("(\w+)"\)\s*\Z', re.M)
 

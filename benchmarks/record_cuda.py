@@ -16,7 +16,7 @@ import torch
 
 import autograder
 from autograder import exercises
-from autograder.authoring.run import run
+from autograder.authoring.execute import run
 from autograder.authoring.source import SOURCES, read
 from autograder.learner.gpu import RECORDINGS, Measured
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring.build import COURSE
-from autograder.authoring.run import Ran, run
+from autograder.authoring.execute import Ran, run
 from autograder.authoring.source import Lesson
-from autograder.exercise import Exercise
-from autograder.notebook import SESSION, Session
+from autograder.checking.exercise import Exercise
+from autograder.learner.session import SESSION, Session
 
 LESSON = "gradient_accumulation"
 

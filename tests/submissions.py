@@ -17,9 +17,10 @@ from nbformat.notebooknode import NotebookNode
 from autograder import exercises
 from autograder.authoring.redaction import read_module
 from autograder.authoring.source import Lesson, solutions
-from autograder.exercise import Exercise
-from autograder.judge import Expected, judge, screen
-from autograder.probe import observe
+from autograder.checking.exercise import Exercise
+from autograder.checking.expected import Expected
+from autograder.checking.judge import judge, screen
+from autograder.checking.observe import observe
 
 Edit = Callable[[NotebookNode], None]
 

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
-from autograder.language import message
-from autograder.learner.workcopy import prepare
+from autograder.learner.working_copy import prepare
+from autograder.messages.interface import message
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)

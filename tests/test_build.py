@@ -14,7 +14,8 @@ from autograder.authoring import lint
 from autograder.authoring.build import COURSE, Collection, accept, stale
 from autograder.authoring.source import read
 from autograder.cli import main
-from autograder.language import LANGUAGES, MESSAGES
+from autograder.language import LANGUAGES
+from autograder.messages.interface import MESSAGES
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
 

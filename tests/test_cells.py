@@ -15,9 +15,9 @@ from IPython.core.async_helpers import _should_be_async
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.authoring.build import COURSE
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.remembering import QuickHook, RememberingShell, Transformers
-from autograder.grading.isolated.shell import Hook
+from autograder.grading.sandbox.cell_cache import QuickHook, RememberingShell, Transformers
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.shell import Hook
 
 PIECES = [
     *"%!?,;/\\#'\"()[]=+: \n\t\f", "x", "f", "1", "%%", "!!", "??", '"""', "%ls", "!ls", "a = ", "a?", "/f 1", ",f a b",

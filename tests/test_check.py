@@ -14,11 +14,11 @@ import torch
 from torch.nn.functional import mse_loss
 
 import autograder
-from autograder import notebook
-from autograder.language import message
-from autograder.notebook import SESSION, Session
-from autograder.switches import as_in_a_fresh_process, putting_back
-from autograder.verdict import Verdict
+from autograder.checking.containment import as_in_a_fresh_process, putting_back
+from autograder.checking.verdict import Verdict
+from autograder.learner import commands as notebook
+from autograder.learner.session import SESSION, Session
+from autograder.messages.interface import message
 
 NAME = "accumulate_uneven"
 

@@ -19,13 +19,14 @@ from traitlets.config import Config
 from autograder import exercises
 from autograder.authoring import notebooks
 from autograder.authoring.build import COURSE, Collection
+from autograder.checking.verdict import MIME
 from autograder.cli import main
-from autograder.grading.config import configure
-from autograder.grading.course import NoCourse, make_course
-from autograder.grading.feedback import WORDS, language_of, title
-from autograder.grading.outputs import LimitOutput
-from autograder.grading.scores import is_check, verdict_first
-from autograder.verdict import MIME
+from autograder.grading.course.create import NoCourse, make_course
+from autograder.grading.plugin.config import configure
+from autograder.grading.plugin.feedback import language_of, title
+from autograder.grading.submission.outputs import LimitOutput
+from autograder.grading.submission.scores import is_check, verdict_first
+from autograder.messages.feedback import WORDS
 
 LESSON = "03_gradient_accumulation"
 

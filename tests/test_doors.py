@@ -24,7 +24,7 @@ from submissions import Submission, read
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.cli import main
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 (LESSON,) = COURSE.read(["first_gradient"])
 EXERCISES = COURSE.exercises(LESSON)

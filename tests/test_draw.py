@@ -22,10 +22,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from autograder import draw
 from autograder.authoring.lint import BANNED
 from autograder.language import LANGUAGES
-from autograder.notebook import SESSION
+from autograder.learner.session import SESSION
+from autograder.messages.drawing import WORDS
 from autograder.pictures.draw import Picture
 from autograder.pictures.graph.fold import LIMIT, fold
-from autograder.pictures.words import WORDS
 
 
 def shown(picture: Picture) -> tuple[str, bytes, str, dict[str, Any]]:

@@ -13,8 +13,8 @@ from nbclient import NotebookClient
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from autograder.explanations import EXPLANATIONS, explain
-from autograder.learner.errors import as_html, as_text
+from autograder.learner.tracebacks import as_html, as_text
+from autograder.messages.torch_errors import EXPLANATIONS, explain
 
 RAISERS = {}
 
@@ -523,7 +523,7 @@ def test_in_a_live_kernel_under_the_traceback(language, sentence):
 def test_outside_ipython_nothing_happens():
     script = """
 import sys
-from autograder.learner.errors import explain_torch_errors
+from autograder.learner.tracebacks import explain_torch_errors
 hook = sys.excepthook
 explain_torch_errors()
 assert sys.excepthook is hook

@@ -30,14 +30,14 @@ from nbgrader.api import Gradebook
 from submissions import Submission, all_of, read
 
 from autograder.authoring.build import COURSE
-from autograder.grading import gradebook
 from autograder.grading.batch import grade
-from autograder.grading.course import make_course
-from autograder.grading.drafts import Result
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.places import RECORD
-from autograder.grading.settings import course_settings
-from autograder.grading.standby import Standby
+from autograder.grading.course import gradebook
+from autograder.grading.course.create import make_course
+from autograder.grading.course.folders import RECORD
+from autograder.grading.course.settings import course_settings
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.submission.grader import Standby
+from autograder.grading.submission.pipeline import Result
 
 SEED = 20261121
 GRADER_KILLS, TEMPLATE_KILLS, CHILD_KILLS = 6, 4, 40  # 50 rounds

@@ -30,10 +30,10 @@ from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
-from autograder.grading import sanitize
-from autograder.grading.course import make_course
-from autograder.grading.gradebook import Book, ReleasedNotebook
-from autograder.grading.sanitize import Unreadable
+from autograder.grading.course.create import make_course
+from autograder.grading.course.gradebook import Book, ReleasedNotebook
+from autograder.grading.submission import sanitize
+from autograder.grading.submission.sanitize import Unreadable
 from autograder.language import LANGUAGES
 
 SEED, COUNT, GRADED = 20261121, 300, 60

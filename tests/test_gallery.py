@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from autograder.authoring.build import COURSE
 from autograder.cli import main
 from autograder.language import LANGUAGES
-from autograder.pictures.words import WORDS
+from autograder.messages.drawing import WORDS
 
 # For each row of the table of features (B.3 of the reference on pictures) what the text twins must say of it: ids of
 # sentences, with the parameters that the gallery's own graphs give, or facts that are the same in every language.

@@ -90,7 +90,7 @@ def test_the_core_imports_with_torch_alone(module):
 
 
 EXERCISES = """
-from autograder.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 import torch
 
@@ -230,7 +230,7 @@ def test_a_broken_source_names_file_and_line(tmp_path, old, new, says):
 
 def test_a_broken_module_names_file_and_line(tmp_path):
     with pytest.raises(BrokenSource, match=r"twice.py:2: the module cannot be imported: ModuleNotFoundError"):
-        gate(tmp_path, exercises=EXERCISES.replace("autograder.exercise ", "autograder.exercize "))
+        gate(tmp_path, exercises=EXERCISES.replace("autograder.checking.exercise ", "autograder.exercize "))
 
 
 def test_a_private_lesson_cannot_take_the_name_of_one_of_ours(tmp_path):

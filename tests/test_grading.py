@@ -22,9 +22,9 @@ from submissions import all_of, expected_scores, read, written
 import autograder
 from autograder import exercises
 from autograder.authoring.build import COURSE
-from autograder.grading.course import make_course
-from autograder.grading.settings import course_settings
-from autograder.verdict import MIME
+from autograder.checking.verdict import MIME
+from autograder.grading.course.create import make_course
+from autograder.grading.course.settings import course_settings
 
 SECONDS = 15  # for one cell; a loop in a function is stopped by the check itself, after 10 s
 

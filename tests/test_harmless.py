@@ -10,8 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from traitlets.config import Config
 
 from autograder.authoring.build import COURSE
-from autograder.grading.harmless import Harmless, is_plain
-from autograder.grading.outputs import kept_outputs
+from autograder.grading.plugin.safe_html import Harmless, is_plain
+from autograder.grading.submission.outputs import kept_outputs
 
 ATTACKS = [
     "<script>alert(1)</script>",

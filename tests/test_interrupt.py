@@ -17,7 +17,7 @@ from submissions import Submission, read
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 (LESSON,) = COURSE.read(["first_gradient"])
 NAME = LESSON.file_name

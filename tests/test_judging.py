@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from autograder.authoring.build import COURSE
-from autograder.grading.hidden import answers
-from autograder.grading.isolated.wire import pack_run
-from autograder.grading.judging import Judge
-from autograder.verdict import MIME
+from autograder.checking.verdict import MIME
+from autograder.grading.course.hidden_cases import answers
+from autograder.grading.sandbox.run_codec import pack_run
+from autograder.grading.submission.judgement import Judge
 
 
 @pytest.fixture(scope="module")

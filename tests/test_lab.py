@@ -13,7 +13,7 @@ import pytest
 
 from autograder.authoring.build import COURSE
 from autograder.learner.lab import has_screen, open_lab
-from autograder.learner.workcopy import prepare
+from autograder.learner.working_copy import prepare
 
 NAME = "03_gradient_accumulation.ipynb"
 ANSWER = "answer-accumulate_uneven"

@@ -8,9 +8,9 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.authoring.build import COURSE
-from autograder.exercise import Exercise
+from autograder.checking.exercise import Exercise
+from autograder.checking.verdict import MIME, Verdict
 from autograder.language import LANGUAGES
-from autograder.verdict import MIME, Verdict
 
 CASES = [(lesson, language) for lesson in COURSE.read() for language in LANGUAGES]
 

@@ -7,9 +7,9 @@ import torch
 from torch.autograd import functional
 from torch.autograd.graph import saved_tensors_hooks
 
-from autograder.allocations import ProfilerInterfered
+from autograder.checking.allocations import ProfilerInterfered
+from autograder.checking.containment import as_in_a_fresh_process
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops, graph_nodes, live_bytes, saved_bytes
-from autograder.switches import as_in_a_fresh_process
 
 
 def counted(work):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 HOLES = """
-from autograder.grading.isolated.memory import fill_holes, libc, use_heap
+from autograder.grading.sandbox.memory import fill_holes, libc, use_heap
 use_heap()
 sizes = [24, 100, 600, 5000, 70000]
 blocks = [libc.malloc(size) for _ in range(200) for size in sizes]
@@ -17,7 +17,7 @@ new = [libc.malloc(size) for _ in range(20) for size in sizes[2:]]
 print(min(new) > max(blocks), sorted(new) == new)
 """
 SMALL = """
-from autograder.grading.isolated.memory import fill_holes, libc, use_heap
+from autograder.grading.sandbox.memory import fill_holes, libc, use_heap
 {}
 kinds = [bytes(size) for size in range(2, 480)], [object() for _ in range(9000)], [n * 1j for n in range(9000)]
 there = [id(one) for kind in kinds for one in kind]
@@ -31,7 +31,7 @@ behind = sum(id(one) > last for kind in here for one in kind)
 print(behind > 0.97 * sum(map(len, here)))
 """
 FREED = """
-from autograder.grading.isolated.memory import libc, use_heap
+from autograder.grading.sandbox.memory import libc, use_heap
 use_heap()
 import sys, unittest, email.message, http.client
 for name in [name for name in sys.modules if name.startswith(("unittest", "email", "http"))]:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from autograder.observation import AtMost, Other, canonical, compare, decode, describe, encode
+from autograder.checking.values import AtMost, Other, canonical, compare, decode, describe, encode
 
 
 class Lying(torch.Tensor):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.isolation import Limits
-from autograder.grading.salts import Salts
-from autograder.grading.scores import Score, score_of
-from autograder.grading.submission import run
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.submission.fingerprints import Salts
+from autograder.grading.submission.notebook_run import run
+from autograder.grading.submission.scores import Score, score_of
 
 OURS = {"grade_id": "test", "grade": True, "locked": True, "solution": False, "points": 5, "schema_version": 3}
 TEST = "assert answer() == 42"

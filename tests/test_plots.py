@@ -35,13 +35,13 @@ from autograder import (
     plot_saved,
 )
 from autograder.authoring.lint import BANNED
+from autograder.checking.verdict import AspectResult, Verdict
 from autograder.language import LANGUAGES
-from autograder.learner.records import record
+from autograder.learner.history import record
+from autograder.learner.session import SESSION
 from autograder.measure import counting_backward_runs, live_bytes
-from autograder.notebook import SESSION
+from autograder.messages.plots import WORDS
 from autograder.pictures.plots import base as plot
-from autograder.pictures.plots.words import WORDS
-from autograder.verdict import AspectResult, Verdict
 
 J = torch.linspace(0, 9, 24).reshape(4, 6).sin()
 LEFT, RIGHT = torch.tensor([0.0, 0.0, 1.0, 0.0]), torch.tensor([0.0, 0.7, 0.0, 0.0, 0.7, 0.0])

@@ -14,8 +14,8 @@ from submissions import Submission, read
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
-from autograder.grading.course import make_course
-from autograder.verdict import MIME
+from autograder.checking.verdict import MIME
+from autograder.grading.course.create import make_course
 
 POINTS = {"check-train_epoch": (7, 3), "check-accumulate_equal": (3, 6), "check-accumulate_uneven": (4, 1)}
 

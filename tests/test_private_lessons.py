@@ -15,7 +15,7 @@ from submissions import Submission, read
 
 from autograder.authoring.build import private
 from autograder.cli import main
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 LESSON = '''\
 # %% [markdown] tags=["en"] reading=1
@@ -62,7 +62,7 @@ check("slope")
 MODULE = """\
 import torch
 
-from autograder.exercise import Case, aspect, exercise
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
 

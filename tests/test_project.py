@@ -26,7 +26,9 @@ def block_after(marker: str) -> str:
 
 def test_an_exercise_added_as_readme_says_passes_the_gate(tmp_path, capsys):
     imports = (
-        "import torch\nfrom autograder.exercise import Case, aspect, exercise\nfrom autograder.language import Text\n"
+        "import torch\n"
+        "from autograder.checking.exercise import Case, aspect, exercise\n"
+        "from autograder.language import Text\n"
     )
     heading = '# %% [markdown] tags=["en"]\n# # Twice\n# %% [markdown] tags=["ru"]\n# # Дважды\n'
     for folder, name, text in [

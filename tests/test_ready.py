@@ -10,8 +10,9 @@ from jupyter_client.manager import start_new_kernel
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
-from autograder.learner.rehearsal import rehearse
-from autograder.notebook import SESSION, Reply
+from autograder.learner.ready import rehearse
+from autograder.learner.replies import Reply
+from autograder.learner.session import SESSION
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
@@ -189,7 +190,7 @@ def test_a_cell_that_ends_the_process(save):
 
 
 def test_an_endless_cell_is_interrupted(save, monkeypatch):
-    monkeypatch.setattr("autograder.learner.rehearsal.CELL_SECONDS", 15)
+    monkeypatch.setattr("autograder.learner.ready.CELL_SECONDS", 15)
 
     def loop(notebook):
         find(notebook, f"answer-{CORE[0]}").source = "while True: pass"

@@ -9,15 +9,15 @@ import pytest
 
 from autograder.authoring.redaction import ModuleSource
 from autograder.exercises import PACKAGED
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.wire import Rehearsal
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.run_codec import Rehearsal
 
 LESSON = "gradient_accumulation"
 MODULE = ModuleSource((PACKAGED / f"{LESSON}.py").read_text(encoding="utf-8")).redacted()
 LOOK = """
 import sys, threading, torch
 switches = torch.get_default_dtype(), torch.is_grad_enabled()
-from autograder.notebook import SESSION
+from autograder.learner.commands import SESSION
 shell = get_ipython()
 hooks = shell.custom_exceptions, {name: len(each) for name, each in shell.events.callbacks.items()}
 print(SESSION, hooks, shell.compile.flags)

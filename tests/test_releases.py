@@ -15,7 +15,7 @@ from submissions import read
 from autograder import exercises
 from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 (LESSON,) = COURSE.read(["first_gradient"])
 NAME = LESSON.file_name

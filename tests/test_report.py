@@ -28,14 +28,14 @@ from submissions import Edit, Submission, read
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
+from autograder.checking.judge import unobserved
+from autograder.checking.verdict import MIME
 from autograder.cli import main
-from autograder.grading.course import make_course
-from autograder.grading.report.data import Answered, Graded
+from autograder.grading.course.create import make_course
+from autograder.grading.report.counts import Answered, Graded
 from autograder.grading.report.reasons import REASONS, in_both_languages
-from autograder.grading.report.words import WORDS
-from autograder.judge import unobserved
 from autograder.language import Note
-from autograder.verdict import MIME
+from autograder.messages.report import WORDS
 
 EXERCISE = "accumulate_equal"
 LOOP = "def accumulate_equal(model, data):\n    {0}\n    for x, y in data:\n        {1}\n        ({2}).backward()\n"

@@ -20,12 +20,12 @@ from test_pictures_model import gradients
 
 from autograder import steps
 from autograder.language import LANGUAGES
-from autograder.notebook import SESSION
+from autograder.learner.session import SESSION
+from autograder.messages.drawing import WORDS
 from autograder.pictures.graph.model import Gradient
 from autograder.pictures.graph.read import refusal
 from autograder.pictures.graph.torch_objects import brief
 from autograder.pictures.steps import SHOWN, Steps
-from autograder.pictures.words import WORDS
 
 PROGRAMS = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 99), st.integers(0, 99)), max_size=12)
 

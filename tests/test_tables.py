@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.isolated import tables as memory
-from autograder.grading.isolated.tables import Table, Tables
+from autograder.grading.sandbox import dict_snapshot as memory
+from autograder.grading.sandbox.dict_snapshot import Table, Tables
 
 
 class Plain:

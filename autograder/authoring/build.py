@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import exercises
-from ..exercise import PUBLIC_SEED, Exercise
-from ..judge import expect
+from ..checking.exercise import PUBLIC_SEED, Exercise
+from ..checking.expected import expect
+from ..checking.observe import decode_run
+from ..checking.values import AtMost, compare
+from ..errors import Broken
 from ..language import LANGUAGES
-from ..observation import AtMost, compare
-from ..probe import decode_run
-from .run import run
-from .source import SOURCES, Broken, BrokenSource, Lesson, digest, read
+from .execute import run
+from .source import SOURCES, BrokenSource, Lesson, digest, read
 
 
 @dataclass(frozen=True)

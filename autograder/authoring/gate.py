@@ -16,14 +16,15 @@ from typing import Any
 
 import torch
 
-from ..exercise import PUBLIC_SEED, Exercise
-from ..judge import Expected, as_answer, expect, judge, screen
+from ..checking.exercise import PUBLIC_SEED, Exercise
+from ..checking.expected import Expected, as_answer, expect
+from ..checking.judge import judge, screen
+from ..checking.observe import Run, code_digest, observe
+from ..checking.verdict import Verdict
 from ..language import LANGUAGES, Text
-from ..probe import Run, code_digest, observe
-from ..verdict import Verdict
+from .execute import Ran, run
 from .lint import banned_words, problems
 from .redaction import helpers
-from .run import Ran, run
 from .source import Lesson
 
 SEEDS = (PUBLIC_SEED, *(f"gate {n}" for n in range(19)))

@@ -11,7 +11,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 
 from .. import __version__
-from ..exercise import Exercise
+from ..checking.exercise import Exercise
 from ..language import LANGUAGES
 from .source import CHECK, STUB, BrokenSource, Cell, Lesson, digest
 

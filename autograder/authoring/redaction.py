@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ..exercise import Exercise
+from ..checking.exercise import Exercise
 from ..exercises import module_of_source
 
 _Definition = ast.FunctionDef | ast.ClassDef

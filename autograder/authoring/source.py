@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..exercise import Exercise
+from ..checking.exercise import Exercise
+from ..errors import Broken
 from ..exercises import bare
 
 REPOSITORY = Path(__file__).parents[2]
@@ -31,10 +32,6 @@ CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
 _PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d+)\s*""")
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
-
-
-class Broken(Exception):
-    """Something an author or instructor has to mend; the text says what and how."""
 
 
 class BrokenSource(Broken):

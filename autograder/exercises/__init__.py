@@ -16,8 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..exercise import Exercise
-from ..language import Text, message
+from ..checking.exercise import Exercise
+from ..language import Text
+from ..messages.interface import message
 
 PACKAGED = Path(__file__).parent
 

@@ -14,13 +14,12 @@ from torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import signed, uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import Lineup, signed, uniform
+from autograder.checking.observe import AnswerRaised, using_answer
+from autograder.checking.values import AtMost, entries
 from autograder.language import Text
-from autograder.lineup import Lineup
 from autograder.measure import live_bytes
-from autograder.observation import AtMost, entries
-from autograder.probe import AnswerRaised, using_answer
 
 Function: Any = torch.autograd.Function  # its two passes take whatever an operation takes: no signature to hold to
 

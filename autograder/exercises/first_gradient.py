@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import Formula, leaf, uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import entries, number
 from autograder.language import Text
-from autograder.observation import entries, number
-from autograder.probe import using_answer
 
 Function = Callable[[Tensor], Tensor]
 

@@ -12,12 +12,12 @@ from torch.nn import BatchNorm1d, Dropout, Linear, Module, Parameter, Sequential
 from torch.optim import SGD, Adam
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import leaf, signed, uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, entries
 from autograder.language import Text
 from autograder.measure import live_bytes, saved_bytes
-from autograder.observation import AtMost, entries
-from autograder.probe import using_answer
 
 # ---------------------------------------------------------------------------------------------- what the probes share
 

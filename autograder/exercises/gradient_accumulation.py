@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss, normalize
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import Lineup, nameless, uniform
+from autograder.checking.observe import AnswerRaised, using_answer
+from autograder.checking.values import AtMost, entries
 from autograder.language import Text
-from autograder.lineup import Lineup, nameless
 from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
-from autograder.observation import AtMost, entries
-from autograder.probe import AnswerRaised, using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 

@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import leaf, signed, uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, canonical, compare, entries, number
 from autograder.language import Text
 from autograder.measure import counting_backward_runs, graph_nodes, live_bytes
-from autograder.observation import AtMost, canonical, compare, entries, number
-from autograder.probe import using_answer
 
 Batches = list[tuple[Tensor, Tensor]]
 FLOAT64 = torch.float64

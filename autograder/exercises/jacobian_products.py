@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad, functional, gradcheck
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import Formula, leaf, signed, uniform, with_old_gradient
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, signed, uniform, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, entries
 from autograder.language import Text
 from autograder.measure import CountedCalls, counting_backward_runs, counting_ops
-from autograder.observation import AtMost, entries
-from autograder.probe import using_answer
 
 Function = Callable[[Tensor], Tensor]
 

@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.autograd import Variable
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, entries, number
 from autograder.language import Text
 from autograder.measure import counting_backward_runs
-from autograder.observation import AtMost, entries, number
-from autograder.probe import using_answer
 
 # ------------------------------------------------------------------------------------------ what is seen of a tensor
 

@@ -23,12 +23,12 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
-from autograder.exercise import EVERY_ENTRY, Case, aspect, exercise
-from autograder.inputs import Formula, leaf, signed, uniform
+from autograder.checking.exercise import EVERY_ENTRY, Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, canonical, compare, entries, number
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
-from autograder.observation import AtMost, canonical, compare, entries, number
-from autograder.probe import using_answer
 
 Function = Callable[[Tensor], Tensor]
 

@@ -17,17 +17,17 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from ..authoring.source import Broken
-from .answers import unchanged_cells
-from .drafts import Draft, Drafts, Result, fault
-from .gradebook import Book, BookClosed
-from .handed_in import handed_in
-from .places import Record, alone, beside, fill, forget, recorded, replace, said, sweep
-from .registering import register
-from .remarks import Remarks, RemarksFolder
-from .sanitize import Unreadable, read
-from .settings import CourseSettings
-from .standby import Standby
+from ..errors import Broken
+from .course.folders import Record, alone, beside, fill, forget, recorded, replace, said, sweep
+from .course.gradebook import Book, BookClosed
+from .course.registration import register
+from .course.remarks import Remarks, RemarksFolder
+from .course.settings import CourseSettings
+from .submission.answer_cells import unchanged_cells
+from .submission.folder import handed_in
+from .submission.grader import Standby
+from .submission.pipeline import Draft, Drafts, Result, fault
+from .submission.sanitize import Unreadable, read
 
 _LONG = 4.0  # seconds without a result, after which it is said whom it waits for
 

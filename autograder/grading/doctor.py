@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .isolated.engine import Ended, Engine
-from .isolated.isolation import Limits
-from .isolated.kernel import CannotIsolate
+from .sandbox.engine import Ended, Engine
+from .sandbox.libc import CannotIsolate
+from .sandbox.namespaces import Limits
 
 _LOOK = """
 import os, socket

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from .isolated.usage import tree
+from .sandbox.process_memory import tree
 
 STATUS = 130  # of a command that Ctrl+C has ended, as shells have it
 

@@ -6,8 +6,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from .drafts import Result
 from .interrupt import Interrupt
+from .submission.pipeline import Result
 from .summary import printable
 
 _NAMED = 3  # students in the line

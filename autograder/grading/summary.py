@@ -8,9 +8,9 @@ import statistics
 from collections import Counter
 
 from .batch import open_gradebook
-from .drafts import Result
-from .settings import CourseSettings
-from .standing import standings
+from .course.settings import CourseSettings
+from .course.standings import standings
+from .submission.pipeline import Result
 
 _NAMED = 8  # students in one line
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import torch
 
-from ..language import grouped, message
-from ..notebook import SESSION, Reply, Table
+from ..language import grouped
+from ..messages.interface import message
+from .replies import Reply, Table
+from .session import SESSION
 
 RECORDINGS = Path(__file__).parents[2] / "assets" / "cuda"
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..language import message
+from ..messages.interface import message
 
 LOCALES = {"en": "en", "ru": "ru_RU"}
 INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # nothing for a learner

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..exercise import Exercise
-from .workcopy import Unreadable, read_notebook
+from ..checking.exercise import Exercise
+from .working_copy import Unreadable, read_notebook
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from typing import Any
 import torch
 
 from ..language import Note
+from ..messages.drawing import WORDS
 from .draw import Picture, flat, picture
 from .graph.model import Graph, Run
 from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
+from .phrases import error_said, text_is_enough
 from .render.describe_steps import StepTelling
 from .render.graphviz_process import CannotLayOut, svg_file
 from .render.step_dot import step_dot
 from .render.steps_page import page
-from .render.svg import error_said, text_is_enough
-from .words import WORDS
 
 SHOWN = 40  # frames with a picture; more are a page that nobody reads
 

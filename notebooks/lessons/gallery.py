@@ -7,11 +7,11 @@
 #
 # `draw(loss)` показывает граф тензора, `steps(loss)` проходит его обратный проход по шагам. Каждый раздел показывает одно из того, что можно узнать; меняйте код и смотрите снова.
 # %% tags=["en"]
-from autograder.notebook import SESSION
+from autograder.learner.session import SESSION
 
 SESSION.language = "en"
 # %% tags=["ru"]
-from autograder.notebook import SESSION
+from autograder.learner.session import SESSION
 
 SESSION.language = "ru"
 # %%

@@ -14,15 +14,15 @@ from submissions import Submission
 
 from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
-from autograder.exercise import Exercise
-from autograder.grading import hidden
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.isolation import Limits
-from autograder.grading.judging import Judge
-from autograder.grading.salts import Salts
-from autograder.grading.sanitize import Released, sanitize
-from autograder.grading.solved import rehearse
-from autograder.grading.submission import Outcome, run
+from autograder.checking.exercise import Exercise
+from autograder.grading.course import hidden_cases as hidden
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.submission.fingerprints import Salts
+from autograder.grading.submission.judgement import Judge
+from autograder.grading.submission.notebook_run import Outcome, run
+from autograder.grading.submission.sanitize import Released, sanitize
+from autograder.grading.submission.self_test import rehearse
 
 EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
 _NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"

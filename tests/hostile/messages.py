@@ -75,7 +75,7 @@ for end in ends():
         "an observation written when the check is reached, and the next question answered as well",
         answers={
             "is_right": f"""{_FORGED}
-from autograder.grading.isolated.guard import Guard
+from autograder.grading.sandbox.guard import Guard
 guard = Guard(dict())
 def is_right(accumulate):
     (end,) = ends()
@@ -94,7 +94,7 @@ def is_right(accumulate):
         "a forked process that reads the questions before the worker does",
         _FORGED
         + """
-from autograder.grading.isolated.guard import Guard
+from autograder.grading.sandbox.guard import Guard
 guard = Guard(dict())
 (end,) = ends()
 if not os.fork():

@@ -262,8 +262,8 @@ os.execv(sys.executable, [sys.executable, "-c", code])
 import atexit, weakref
 @atexit.register
 def late():
-    import autograder.judge
-    autograder.judge.compare = lambda *args, **kwargs: None
+    import autograder.checking.judge
+    autograder.checking.judge.compare = lambda *args, **kwargs: None
     print(100)
 class Thing: pass
 thing = Thing()

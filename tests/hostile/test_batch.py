@@ -20,7 +20,7 @@ from submissions import Submission, all_of, expected_scores, read
 
 import notebooks
 from autograder.authoring.source import Lesson
-from autograder.grading.course import make_course
+from autograder.grading.course.create import make_course
 
 ATTACKS = {
     attack.name: attack

@@ -26,17 +26,16 @@ from submissions import Submission, read
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
-from autograder.exercise import Exercise
-from autograder.grading.bench import Bench, Job
-from autograder.grading.course import make_course
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.isolation import Limits
-from autograder.grading.sanitize import sanitize
-from autograder.grading.standby import Standby
-from autograder.grading.submission import Outcome
-from autograder.grading.turns import Turns
-from autograder.language import message
-from autograder.probe import observe
+from autograder.checking.exercise import Exercise
+from autograder.checking.observe import observe
+from autograder.grading.course.create import make_course
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.submission.grader import Bench, Job, Standby
+from autograder.grading.submission.notebook_run import Outcome
+from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.submission.turns import Turns
+from autograder.messages.interface import message
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run

@@ -27,11 +27,11 @@ from host import EXERCISES, Host, code_cell, open_host, points
 
 import notebooks
 from autograder.authoring.source import Lesson
-from autograder.exercise import Exercise
-from autograder.grading.isolated.isolation import Limits
-from autograder.grading.scores import is_check, score_of
-from autograder.grading.submission import Outcome
-from autograder.verdict import MIME
+from autograder.checking.exercise import Exercise
+from autograder.checking.verdict import MIME
+from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.submission.notebook_run import Outcome
+from autograder.grading.submission.scores import is_check, score_of
 
 LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 ATTACKS = [*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL]

@@ -13,11 +13,12 @@ import pytest
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.redaction import ModuleSource
-from autograder.grading.isolated.engine import Engine
-from autograder.grading.isolated.isolation import Limits
-from autograder.grading.solved import rehearse
-from autograder.judge import Expected, judge
-from autograder.probe import observe
+from autograder.checking.expected import Expected
+from autograder.checking.judge import judge
+from autograder.checking.observe import observe
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.submission.self_test import rehearse
 
 LESSONS = exercises.lessons()
 

@@ -12,8 +12,8 @@ from attacks import HALF
 from host import Host, open_host, points
 
 from autograder.authoring.source import Lesson
-from autograder.exercise import Exercise
-from autograder.grading.isolated.isolation import Limits
+from autograder.checking.exercise import Exercise
+from autograder.grading.sandbox.namespaces import Limits
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
@@ -22,7 +22,7 @@ UNPREVENTED = {
         "train_epoch",
         """
 import ctypes
-from autograder.allocations import LiveBytes
+from autograder.checking.allocations import LiveBytes
 class Address(ctypes.Union):
     _fields_ = (("address", ctypes.c_uint64), ("there", ctypes.POINTER(ctypes.c_uint64)))
 def code_of(function):

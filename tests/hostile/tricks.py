@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attacks import HALF, Attack
 
-_METER = "import autograder.allocations as allocations\n"
+_METER = "import autograder.checking.allocations as allocations\n"
 _EMPTY = "allocations.LiveBytes.peak = property(lambda self: 0)"
 _TRAIN = HALF["train_epoch"].replace("def train_epoch", "def _train")
 
@@ -23,11 +23,11 @@ math.isclose = lambda *args, **kwargs: True
     Attack(
         "judge and comparison of the grader's package replaced",
         """
-import autograder.judge, autograder.observation
-autograder.observation.compare = autograder.judge.compare = lambda *args, **kwargs: None
-autograder.judge.judge = autograder.grading.submission = None
+import autograder.checking.judge, autograder.checking.values
+autograder.checking.values.compare = autograder.checking.judge.compare = lambda *args, **kwargs: None
+autograder.checking.judge.judge = autograder.grading.submission.notebook_run = None
 """,
-        flagged="autograder.judge.compare",
+        flagged="autograder.checking.judge.compare",
     ),
     Attack(
         "a tensor subclass that says it equals anything",
@@ -134,8 +134,8 @@ REPLACED = [
     ),
     Attack(
         "a builtin shadowed in the module that measures",
-        "import autograder.allocations as allocations\nallocations.max = lambda *numbers: 0",
-        flagged="autograder.allocations.max",
+        "import autograder.checking.allocations as allocations\nallocations.max = lambda *numbers: 0",
+        flagged="autograder.checking.allocations.max",
     ),
     Attack(
         "a module inside the module that measures replaced by a stand-in",
@@ -145,7 +145,7 @@ class Stand:
     def __getattr__(self, name): return getattr(torch, name)
 allocations.torch = Stand()
 """,
-        flagged="autograder.allocations.torch",
+        flagged="autograder.checking.allocations.torch",
     ),
     Attack(
         "the probe of an exercise replaced",
@@ -247,7 +247,7 @@ torch.autograd._engine_run_backward = lambda *args, **kwargs: run(*args, **kwarg
     Attack(
         "the code of a function replaced, the function left",
         """
-import autograder.allocations as allocations
+import autograder.checking.allocations as allocations
 def peak(self): return 0
 allocations.LiveBytes.peak.fget.__code__ = peak.__code__
 """,
@@ -256,12 +256,12 @@ allocations.LiveBytes.peak.fget.__code__ = peak.__code__
     Attack(
         "the closure of one of our functions changed",
         """
-import autograder.allocations as allocations
+import autograder.checking.allocations as allocations
 (cell,) = allocations.live_bytes.__closure__
 real = cell.cell_contents
 cell.cell_contents = lambda *args: real(*args)
 """,
-        flagged="autograder.allocations.live_bytes",
+        flagged="autograder.checking.allocations.live_bytes",
     ),
     Attack(
         "an inherited method shadowed on a class of torch",
@@ -319,7 +319,7 @@ mode.__enter__()
 import threading, time
 def later():
     time.sleep(0.05)
-    import autograder.allocations as allocations
+    import autograder.checking.allocations as allocations
     while True:
         allocations.LiveBytes.peak = property(lambda self: 0)
         time.sleep(0.001)
@@ -331,7 +331,7 @@ threading.Thread(target=later, daemon=True).start()
         "a thread that Python's threading does not know, patching and putting back",
         """
 import _thread, time
-import autograder.allocations as allocations
+import autograder.checking.allocations as allocations
 true = allocations.LiveBytes.peak
 def later():
     while True:
@@ -347,7 +347,7 @@ _thread.start_new_thread(later, ())
         "a thread that an answer wakes, patching after its call",
         """
 import threading, time
-import autograder.allocations as allocations
+import autograder.checking.allocations as allocations
 true, wake = allocations.LiveBytes.peak, threading.Event()
 def later():
     while wake.wait():
@@ -405,7 +405,7 @@ GUARD = [
         "the guard's own methods replaced",
         _METER
         + """
-from autograder.grading.isolated.guard import Guard
+from autograder.grading.sandbox.guard import Guard
 clean = Guard(dict())
 proof = Guard.proof
 Guard.changed = lambda self: []
@@ -419,7 +419,7 @@ Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
         _METER
         + """
 import builtins
-from autograder.grading.isolated.guard import Guard
+from autograder.grading.sandbox.guard import Guard
 true, real = {}, builtins.id
 def fake(thing):
     return true.get(real(thing), real(thing))
@@ -518,7 +518,7 @@ LENT = [
         ),
         (
             "autoreload's update of instances",
-            "from IPython.extensions.autoreload import update_instances\nfrom autograder.allocations import LiveBytes\nclass Empty(LiveBytes):\n    peak = property(lambda self: 0)\nupdate_instances(LiveBytes, Empty)",
+            "from IPython.extensions.autoreload import update_instances\nfrom autograder.checking.allocations import LiveBytes\nclass Empty(LiveBytes):\n    peak = property(lambda self: 0)\nupdate_instances(LiveBytes, Empty)",
             "gc.",
         ),
     )

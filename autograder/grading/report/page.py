@@ -12,16 +12,17 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...authoring.source import Broken
-from ...card import inline
-from ...language import LANGUAGES, MESSAGES, Text
-from ...verdict import STATES
-from ..settings import course_settings
-from .data import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
+from ...checking.card import inline
+from ...checking.verdict import STATES
+from ...errors import Broken
+from ...language import LANGUAGES, Text
+from ...messages.interface import MESSAGES
+from ...messages.report import WORDS, label_of, said
+from ..course.settings import course_settings
+from .collect import collect
+from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
 from .reasons import in_both_languages
-from .sources import collect
-from .words import WORDS, label_of, said
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
 _LEADING = 3  # misunderstandings that the page begins with

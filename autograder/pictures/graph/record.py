@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ...measure import graph_nodes
-from ..render.svg import error_said
+from ..phrases import error_said
 from .model import Change, Frame, Gradient, Graph, Landed, Run, Sent
 from .saved import Holders, Storages
 from .torch_objects import (

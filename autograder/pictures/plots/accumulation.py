@@ -16,8 +16,8 @@ from matplotlib.ticker import MaxNLocator
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ...language import Note
+from ...learner.session import SESSION
 from ...measure import around_backward
-from ...notebook import SESSION
 from .base import Plot, number, short
 
 SHOWN = 60  # backward passes; more are a smear

@@ -21,10 +21,11 @@ from typing import Any
 from matplotlib import rc_context, style
 from matplotlib.figure import Figure
 
-from ...card import aside, inline
+from ...checking.card import aside, inline
 from ...language import Note
-from ..render.svg import svg_element, text_is_enough
-from .words import word
+from ...messages.plots import word
+from ..phrases import text_is_enough
+from ..render.svg import svg_element
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
 PIXELS = 96  # of the page, to an inch

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...allocations import SINGLE_NUMBER
+from ...checking.allocations import SINGLE_NUMBER
 from ...language import Note
 from ...measure import tensors
-from ..render.svg import error_said
+from ..phrases import error_said
 from .base import short
 
 MOST = 6  # ways in one plot

@@ -11,7 +11,7 @@ import torch
 from matplotlib.figure import Figure
 
 from ...language import Note
-from ...notebook import SESSION
+from ...learner.session import SESSION
 from ..graph.torch_objects import dtype_of
 from .base import Plot, Refused, power
 from .compare import failure

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ...language import Note
-from ...notebook import SESSION
+from ...learner.session import SESSION
 from ..graph.torch_objects import dtype_of
-from ..render.svg import error_said, shape
+from ..phrases import error_said, shape
 from .base import Plot, Refused, number, short
 from .compare import failure
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...language import Note
+from ...learner.session import SESSION
 from ...measure import around_backward, graph_nodes, tensors
-from ...notebook import SESSION
 from .base import Plot, Refused, unit
 from .compare import Trace, failure, names, refusal, traced
 

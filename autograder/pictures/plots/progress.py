@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from ... import exercises
 from ...language import Note
-from ...learner.records import standings, verdicts
-from ...notebook import SESSION
+from ...learner.history import standings, verdicts
+from ...learner.session import SESSION
 from .base import Plot, Refused, points, short
 
 _COLUMNS = (117, 151, 187)  # right of the bars, which end at 100

@@ -14,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from torch.autograd.graph import get_gradient_edge
 
 from ...language import Note
+from ...learner.session import SESSION
 from ...measure import tensors
-from ...notebook import SESSION
 from .base import Plot, Refused, short, unit
 from .compare import Trace, failure, names, refusal, traced
 

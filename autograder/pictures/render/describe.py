@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...language import grouped
+from ...messages.drawing import word
 from ..graph.model import Edge, Graph, Node, Saved, Tensor
-from ..words import word
-from .svg import shape
+from ..phrases import shape
 
 _PARTS = 8  # outputs that have their bytes said one by one
 _NAME = 60  # letters; a longer name makes a box wider than the page

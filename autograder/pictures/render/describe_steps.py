@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..graph.model import Frame, Gradient, Graph, Landed, Run
+from ..phrases import shape
 from .describe import Telling
-from .svg import shape
 
 
 def titles(graph: Graph) -> dict[int, str]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import graphviz  # type: ignore[import-untyped]
 
 from ..graph.model import Edge, Node, Tensor
+from ..phrases import shape
 from .describe import Telling
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
-from .svg import shape
 
 _COLUMNS = 4  # of a step: what it saved, shape, bytes, state
 

@@ -13,7 +13,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from .svg import error_said, svg_element
+from ..phrases import error_said
+from .svg import svg_element
 
 _SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
 _PROGRAM = Path(__file__).with_name("graphviz_worker.py")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...messages.drawing import word
 from ..graph.model import Edge, Frame, Graph, Saved
 from ..graph.saved import Storages
-from ..words import word
 from .describe import Telling
 from .describe_steps import titles
 from .dot import Moment, dot, step_box, tensor_box

@@ -1,0 +1,117 @@
+"""Run a lesson source as plain Python: the solutions, the alternatives, the stubs and the facts, with torch alone."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..checking.exercise import Exercise
+from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
+
+
+@dataclass
+class Ran:
+    """What the cells of a lesson define, by exercise."""
+
+    solutions: dict[str, object] = field(default_factory=dict)
+    stubs: dict[str, object] = field(default_factory=dict)
+    given: dict[str, object] = field(default_factory=dict)
+    alternatives: dict[str, dict[str, object]] = field(default_factory=dict)
+
+
+def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
+    """Execute a lesson from top to bottom, solutions and facts included; checks, pictures and `start` are left out.
+
+    Raises BrokenSource with the cell and its error when one raises, or does not define what its exercise asks for.
+    """
+    _compare_names(lesson, exercises)
+    with _beside_its_files(lesson):
+        return _run(lesson, exercises)
+
+
+@contextlib.contextmanager
+def _beside_its_files(lesson: Lesson) -> Iterator[None]:
+    """Work in a copy of the lesson's own files, so that a cell that writes changes none of them."""
+    if not lesson.files.is_dir():
+        yield
+        return
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(lesson.files, folder, dirs_exist_ok=True)
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
+    ran, shared = Ran(), dict[str, Any](__name__="__main__")
+    for cell in lesson.cells:
+        if cell.kind != "code" or cell.language or cell.is_picture or "check" in cell.metadata:
+            continue
+        role, name = cell.role or ("", "")
+        if not role:
+            _execute(lesson, cell, cell.source, shared)
+            continue
+        if role == "written":
+            continue
+        asks = exercises[name].asks
+        if role == "answer":
+            stub = without_solution(cell.source)
+            if stub is not None and not lesson.of("given", name):
+                ran.stubs[name] = _define(lesson, cell, stub, dict(shared), asks)
+            ran.solutions[name] = _define(lesson, cell, cell.source, shared, asks)
+        elif role == "given":
+            ran.stubs[name] = ran.given[name] = _define(lesson, cell, cell.source, dict(shared), asks)
+        elif role == "alternative":
+            others = ran.alternatives.setdefault(name, {})
+            others[f"{name}.{len(others) + 1}"] = _define(lesson, cell, cell.source, dict(shared), asks)
+    return ran
+
+
+def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
+    """Raise BrokenSource for a cell of an unknown exercise, and for a check cell that checks another one than its tag.
+
+    The grader finds the exercise by the call, the gradebook by the tag: where they differ everybody earns 0 points.
+    """
+    for cell in lesson.cells:
+        role, name = cell.role or ("written", "")
+        if role != "written" and name not in exercises:
+            known = ", ".join(exercises) or "none"
+            raise BrokenSource(lesson.path, cell.line, f"no exercise is called {name}; its module has {known}")
+        if role == "check":
+            call = CHECK.search(cell.source)
+            if call is None or call["name"] != name:
+                ends = cell.source.rstrip().rpartition("\n")[2] or "nothing"
+                wrong = (
+                    f'the cell is tagged check="{name}" and ends in `{ends}`: its last line must be `check("{name}")`'
+                )
+                raise BrokenSource(lesson.path, cell.line, wrong)
+
+
+def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], asks: str) -> object:
+    namespace.pop(asks, None)
+    _execute(lesson, cell, source, namespace)
+    if asks not in namespace:
+        raise BrokenSource(lesson.path, cell.line, f"the cell does not define `{asks}`, the name its exercise asks for")
+    return namespace[asks]
+
+
+def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
+    lines_before = "\n" * cell.line  # so that errors name the line of the file
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch gives one at the first use of forward mode
+            exec(compile(lines_before + source, str(lesson.path), "exec"), namespace)
+    except Exception as error:
+        what = "fact does not hold" if cell.is_fact else "cell raises an error"
+        detail = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise BrokenSource(lesson.path, cell.line, f"this {what}: {detail}") from error

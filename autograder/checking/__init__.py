@@ -1,0 +1,1 @@
+"""Exercises, observations of answers and verdicts; torch and the standard library alone."""

@@ -1,0 +1,160 @@
+"""How a verdict looks to a learner: a card, as plain text and as escaped HTML without a script."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .. import exercises
+from ..language import LANGUAGES
+from ..messages.interface import MESSAGES, message
+from ..messages.torch_errors import explain
+from .exercise import PUBLIC_SEED, Exercise
+
+if TYPE_CHECKING:
+    from .verdict import Finding, Verdict
+
+_SIGNS = {"passed": "✓", "not yet": "✗", "not attempted": "○", "our error": "⚠"}
+# Between the tones for a light and for a dark page, readable on both.
+_COLOURS = {"passed": "56,142,60", "not yet": "224,58,54", "not attempted": "128,128,128", "our error": "230,126,0"}
+_ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
+
+
+def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
+    """The card of a verdict in `language`, or (None) one in each."""
+    exercise = exercises.find(verdict.exercise, verdict.lesson)
+    for one in LANGUAGES if language is None else (language,):
+        yield Card(verdict, exercise, one)
+
+
+class Card:
+    """What is said, in one language; `text` and `html` lay it out."""
+
+    def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
+        self.verdict, self.exercise, self.language = verdict, exercise, language
+        self.title = exercise.title.read(language)
+        self.state = f"{_SIGNS[verdict.state]} {self._say(f'state.{verdict.state}')}"
+        self.points = self._say("card.points", earned=f"{verdict.points:g}", maximum=f"{verdict.maximum:g}")
+        self.aspects = list(self._aspects()) if self._has_aspects() else []
+        self.rows = list(self._rows(verdict.finding)) if verdict.finding else []
+        self.mistake = exercise.mistakes[verdict.mistake].says.read(language) if verdict.mistake else ""
+        self.notes = [self._say(note.id, **note.parameters) for note in verdict.notes]
+        self.closing = list(self._closing())
+
+    def _say(self, id: str, **parameters: object) -> str:
+        """An interface sentence. A parameter that is the id of a sentence itself is put in the card's language."""
+        said = {
+            k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
+            for k, v in parameters.items()
+        }
+        return message(id, **said).read(self.language)
+
+    def _has_aspects(self) -> bool:
+        """Is there something to say of each aspect? Not when an error ended the answer, or nothing was run."""
+        finding = self.verdict.finding
+        ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
+        return self.verdict.state in ("passed", "not yet") and bool(ran)
+
+    def _aspects(self) -> Iterator[tuple[str, str, str]]:
+        """State, property, and points of each aspect; an aspect without points is a condition for others."""
+        says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
+        for aspect in self.verdict.aspects:
+            points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
+            waiting = f" ({self._say('card.waiting')})" if aspect.state == "waiting" else ""
+            yield aspect.state, says[aspect.name] + waiting, points
+
+    def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
+        """Label and lines: what was called, with what, and what came back. Nothing about the inputs of hidden cases."""
+        got = [self._say(note.id, **note.parameters) for note in finding.got]
+        got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
+        if not finding.aspect:
+            yield "", got
+            return
+        public, table = finding.seed == PUBLIC_SEED, self.exercise.asks_for == "dict"
+        if public and not table and finding.called:
+            yield self._say("card.called"), [f"`{finding.called}`"]
+        if public and not table and finding.inputs:
+            label = "card.with" if finding.called else "card.inputs"
+            yield self._say(label), [f"`case.{line}`" for line in finding.inputs.splitlines()]
+        first = finding.got[0].id if finding.got else ""
+        if got and (public or table or first.startswith("raised.")):
+            kind = {"raised": "card.raised", "differs.table": "card.wrong", "differs.budget": "card.counted"}
+            label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
+            yield self._say(label), got
+
+    def _closing(self) -> Iterator[tuple[str, str]]:
+        """A sentence and a line of code to run."""
+        verdict, name = self.verdict, self.exercise.name
+        if verdict.state == "passed" and self.exercise.asks_for != "dict":
+            yield self._say("card.solution"), f'solution("{name}")'
+        elif verdict.state in ("not yet", "not attempted"):
+            yield self._say("card.hint"), f'hint("{name}")'
+        finding = verdict.finding
+        if finding and finding.inputs and finding.seed == PUBLIC_SEED:
+            yield self._say("card.reproduce"), f'case = reproduce("{name}")'
+            if self.exercise.shows_graph and finding.aspect and finding.called:
+                yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
+
+    def text(self) -> str:
+        """The card for a terminal."""
+        lines = [f"{self.state} · {self.title} · {self.points}"]
+        lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
+        for label, said in self.rows:
+            lines += [f"  {label}: {line}" if label and not i else f"  {line}" for i, line in enumerate(said)]
+        lines += [f"  {self.mistake}"] if self.mistake else []
+        lines += [f"  · {note}" for note in self.notes]
+        lines += [f"  {sentence} {code}" for sentence, code in self.closing]
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """The card for a notebook or a feedback page: light and dark, trusted or not."""
+        colour = _COLOURS[self.verdict.state]
+        head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
+        parts = [_div(f"{head} · {html.escape(self.points)}")]
+        parts += [_aspect(*aspect) for aspect in self.aspects]
+        if self.rows:
+            rows = "".join(_row(label, lines) for label, lines in self.rows)
+            parts.append(f'<table style="margin:.4em 0;border:none;font-size:inherit">{rows}</table>')
+        if self.mistake:
+            parts.append(_div(f"<strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
+        if self.notes:
+            items = "".join(f"<li>{inline(note)}</li>" for note in self.notes)
+            parts.append(f'<ul style="margin:.3em 0">{items}</ul>')
+        for sentence, code in self.closing:
+            parts.append(_div(f"{inline(sentence)} <code>{html.escape(code)}</code>", "opacity:.75"))
+        frame = f"border-left:4px solid rgb({colour});background:rgba({colour},.07);padding:.6em 1em;margin:.3em 0"
+        return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def aside(inside: str) -> str:
+    """The frame of what is said to a learner beside cards: a reply, the explanation of an error. `inside` is HTML."""
+    return _div(
+        inside, "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
+    )
+
+
+def inline(text: str) -> str:
+    """Escaped text with `code` spans. Nothing that came from an answer can become markup."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def _div(inside: str, style: str = "", lang: str = "") -> str:
+    attributes = "".join(f' {k}="{v}"' for k, v in (("style", style), ("lang", lang)) if v)
+    return f"<div{attributes}>{inside}</div>"
+
+
+def _aspect(state: str, says: str, points: str) -> str:
+    end = f' <small style="white-space:nowrap">· {points}</small>' if points else ""
+    hanging = "padding-left:1.6em;text-indent:-1.2em"
+    return _div(
+        f"{_ASPECT_SIGNS[state]}&nbsp;{inline(says)}{end}", hanging + (";opacity:.6" if state == "waiting" else "")
+    )
+
+
+def _row(label: str, lines: list[str]) -> str:
+    cell = "text-align:left;vertical-align:top;padding:.1em 1em .1em 0;line-height:1.5"
+    head = f'<td style="{cell};white-space:nowrap;opacity:.7">{inline(label)}</td>' if label else ""
+    said = "<br>".join(inline(line) for line in lines)
+    return f'<tr style="background:none">{head}<td style="{cell}">{said}</td></tr>'

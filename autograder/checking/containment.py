@@ -1,0 +1,270 @@
+"""Keep inside what an answer does to the process: output, warnings, torch's switches, randomness, time."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch._C import (
+    _len_torch_dispatch_stack,
+    _len_torch_function_stack,
+    _pop_torch_dispatch_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_dispatch_stack,
+    _push_on_torch_function_stack,
+)
+from torch._C._autograd import _pop_saved_tensors_default_hooks as _pop_saved_tensors_hooks
+from torch._C._autograd import _top_saved_tensors_default_hooks as _top_saved_tensors_hooks
+from torch.autograd import forward_ad
+
+from ..language import Note
+from .allocations import stop_profiler, without_profiler
+from .deadline import Deadline
+
+
+@dataclass(frozen=True)
+class _Switch:
+    """How to read and to set one of torch's settings, and what it is in a fresh process."""
+
+    read: Callable[[], Any]
+    write: Callable[[Any], Any]
+    default: Any
+
+
+_SWITCHES = {
+    "grad_mode": _Switch(torch.is_grad_enabled, torch.set_grad_enabled, True),
+    "default_dtype": _Switch(torch.get_default_dtype, torch.set_default_dtype, torch.float32),
+    # Not `get_default_device`: a device that is set, even the CPU, is a mode that every factory call goes through.
+    "default_device": _Switch(
+        lambda: getattr(getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None), "device", None),
+        torch.set_default_device,
+        None,
+    ),
+    "anomaly": _Switch(torch.is_anomaly_enabled, torch.set_anomaly_enabled, False),
+    "deterministic": _Switch(torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, False),
+    "autocast": _Switch(
+        lambda: torch.is_autocast_enabled("cpu"), lambda on: torch.set_autocast_enabled("cpu", on), False
+    ),
+}
+_MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullmatch(r"_global_\w+_hooks", name))
+
+
+@contextmanager
+def as_in_a_fresh_process() -> Iterator[list[Note]]:
+    """Set every switch to its default, so that what a notebook has set does not change a verdict; put them back.
+
+    Yields a note for each switch that was set otherwise.
+    """
+    inferring = torch.is_inference_mode_enabled()
+    with torch.inference_mode(False) if inferring else nullcontext():
+        before = {name: switch.read() for name, switch in _SWITCHES.items()}
+        unusual = [name for name, switch in _SWITCHES.items() if before[name] != switch.default]
+        notes = [Note(f"note.unusual.{name}", {"value": _said(before[name])}) for name in unusual]
+        if inferring:
+            notes.append(Note("note.unusual.inference", {}))
+        for name in unusual:
+            _SWITCHES[name].write(_SWITCHES[name].default)
+        try:
+            with without_profiler() as profiling, _without_modes() as modes:
+                if profiling:
+                    notes.append(Note("note.unusual.profiler", {}))
+                yield notes + [Note("note.unusual.mode", {"value": type(mode).__name__}) for mode in modes]
+        finally:
+            for name in unusual:
+                _SWITCHES[name].write(before[name])
+
+
+@contextmanager
+def _without_modes() -> Iterator[list[Any]]:
+    """Take off the function and dispatch modes that are entered, and enter them again. Yields them."""
+    functions = [_pop_torch_function_stack() for _ in range(_len_torch_function_stack())]
+    dispatches = [_pop_torch_dispatch_stack(None) for _ in range(_len_torch_dispatch_stack())]
+    try:
+        yield functions + dispatches
+    finally:
+        for mode in reversed(dispatches):
+            _push_on_torch_dispatch_stack(mode)
+        for mode in reversed(functions):
+            _push_on_torch_function_stack(mode)
+
+
+@contextmanager
+def putting_back(notes: list[Note]) -> Iterator[None]:
+    """Put back whatever the block leaves switched, registered or open, and append a note for each; threads are told."""
+    before = {name: switch.read() for name, switch in _SWITCHES.items()}
+    level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
+    module_hooks = {name: dict(getattr(torch.nn.modules.module, name)) for name in _MODULE_HOOKS}
+    threads = set(threading.enumerate())
+    try:
+        yield
+    finally:
+        for name, switch in _SWITCHES.items():
+            after = switch.read()
+            if after != before[name]:
+                switch.write(before[name])
+                notes.append(Note(f"note.left.{name}", {"value": _said(after)}))
+        if stop_profiler():
+            notes.append(Note("note.left.profiler", {}))
+        if forward_ad._current_level > level:
+            notes.append(Note("note.left.dual_level", {}))
+        while forward_ad._current_level > level:
+            forward_ad.exit_dual_level()
+        if _top_saved_tensors_hooks(False) not in (None, packing):
+            notes.append(Note("note.left.saved_tensors_hooks", {}))
+        while _top_saved_tensors_hooks(False) not in (None, packing):
+            _pop_saved_tensors_hooks()
+        if _drop_module_hooks(module_hooks):
+            notes.append(Note("note.left.module_hooks", {}))
+        for thread in set(threading.enumerate()) - threads:
+            if thread.is_alive():
+                notes.append(Note("note.left.threads", {"value": thread.name}))
+
+
+def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
+    """Remove the global module hooks that were not there `before`; were there any?"""
+    found = False
+    for name, hooks in before.items():
+        registered = getattr(torch.nn.modules.module, name)
+        for key in registered.keys() - hooks.keys():
+            del registered[key]
+            found = True
+    return found
+
+
+def _said(value: object) -> str:
+    """A value for a card: on and off are sentences of their own, in the card's language."""
+    return {True: "switch.on", False: "switch.off"}[value] if isinstance(value, bool) else str(value)
+
+
+_AGAIN = 0.1  # seconds until code that catches BaseException in its loop gets the next TimeIsUp
+SHOWN = 300  # characters of a print, a warning or an error that reach a card
+
+
+class TimeIsUp(BaseException):
+    """The limit of a run is over. Not an Exception, so that an answer's `except Exception` does not swallow it."""
+
+
+@contextmanager
+def undisturbed(notes: list[Note]) -> Iterator[None]:
+    """Keep everything an answer does to the process inside: output, warnings, the random state and torch's switches.
+
+    What was printed, warned or left behind is appended to `notes`. File descriptor 2 is captured as well, because
+    torch's C++ warnings go there and nbgrader gives 0 points for any stderr in a graded cell.
+    """
+    printed = _Bounded()
+    with (
+        torch.random.fork_rng(devices=range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []),
+        warnings.catch_warnings(record=True) as warned,
+        _captured_descriptor(2) as descriptor,
+        _one_thread(),
+        redirect_stdout(printed),
+        redirect_stderr(complained := _Bounded()),
+        putting_back(notes),
+    ):
+        _as_a_learner_sees_them()
+        _seed()  # an answer that draws numbers gets the same ones wherever it is checked
+        yield
+    for text in dict.fromkeys(" ".join(str(w.message).split())[:SHOWN] for w in warned):
+        notes.append(Note("note.warning", {"text": text}))
+    stderr = (complained.text() + descriptor.text()).strip()
+    if stderr:
+        notes.append(Note("note.stderr", {"text": stderr[:SHOWN]}))
+    if printed.count:
+        notes.append(Note("note.printed", {"count": printed.count, "text": printed.text()[:SHOWN]}))
+
+
+def _as_a_learner_sees_them() -> None:
+    """Every warning, but those for developers only where the learner's own code gives them, as Python itself has it."""
+    warnings.simplefilter("always")
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
+        warnings.simplefilter("ignore", category)  # torch gives one of its own at the first forward-mode derivative
+    warnings.filterwarnings("always", category=DeprecationWarning, module="__main__")
+
+
+def _seed() -> None:
+    """`torch.manual_seed(0)`, which without CUDA spends most of a short check on noting the seed for later."""
+    torch.default_generator.manual_seed(0)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(0)
+
+
+@dataclass
+class _Bounded(io.TextIOBase):
+    """A text sink that counts everything and keeps the beginning: printing 10 MB costs no memory."""
+
+    count: int = 0
+    kept: list[str] = field(default_factory=list)
+
+    def write(self, text: str) -> int:
+        if self.count < SHOWN:
+            self.kept.append(text[:SHOWN])
+        self.count += len(text)
+        return len(text)
+
+    def text(self) -> str:
+        return "".join(self.kept)[:SHOWN]
+
+
+@contextmanager
+def _captured_descriptor(number: int) -> Iterator[_Bounded]:
+    """What C code writes to a file descriptor, which Python's redirection does not see."""
+    captured = _Bounded()
+    with tempfile.TemporaryFile() as file:
+        saved = os.dup(number)
+        os.dup2(file.fileno(), number)
+        try:
+            yield captured
+        finally:
+            os.dup2(saved, number)
+            os.close(saved)
+            file.seek(0)
+            captured.write(file.read(4 * SHOWN).decode(errors="replace"))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread: sums come out the same everywhere, and small tensors do not wait for a busy core."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TimeIsUp in the running code after `seconds`, without those in which others had the processor.
+
+    There is no limit without a timer (Windows, another thread).
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    deadline = Deadline(seconds, os.getpid())
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        left = deadline.left()
+        if left <= 0:
+            raise TimeIsUp
+        signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)

@@ -1,0 +1,253 @@
+"""Observations and what was expected -> Verdict: points, the first difference, the recognised mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..language import Note
+from ..messages.interface import MESSAGES
+from .exercise import Aspect, Exercise
+from .expected import Expected
+from .observe import Run
+from .values import AtMost, Difference, canonical, compare, describe
+from .verdict import AspectResult, Finding, Verdict
+
+# What the stub raises. Torch raises NotImplementedError, too, for what a device cannot do, but says why.
+_STUB = {"type": "NotImplementedError", "message": ""}
+
+
+def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:
+    """The verdict on what an answer showed on the cases of `expected.seed`, one run per case, in order.
+
+    `code` is the answer's `code_digest`: an answer that behaves like the code that was given is an attempt if it is
+    known to be other code.
+    """
+    edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
+    said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
+    notes = tuple({note.id + repr(note.parameters): note for note in said}.values())
+    for index, run in enumerate(runs):
+        if run.raised and run.raised.whose == "ours":
+            finding = Finding(seed=expected.seed, case=index, got=(Note(run.raised.id, run.raised.parameters),))
+            return _verdict(exercise, "our error", {}, finding, None, notes)
+    if any(run.raised and run.raised.parameters == _STUB for run in runs):
+        return unobserved(exercise, "not attempted", Note("absent.stub", {}))
+    if missing := _missing_entries(exercise, runs[0], expected.solution[0]):
+        return _unfilled(exercise, missing)
+    untouched = code is None or code == expected.given_code
+    if untouched and expected.given is not None and _all_same(exercise, runs, expected.given):
+        return unobserved(exercise, "not attempted", Note("absent.given", {}))
+
+    right = _right(exercise, runs, expected.solution)
+    failing = _first_failing(exercise, right)
+    if failing is None:
+        return _verdict(exercise, "passed", right, None, None, notes)
+    mistake = _recognise(exercise, failing, runs, expected)
+    return _verdict(exercise, "not yet", right, _finding(exercise, failing, runs, expected), mistake, notes)
+
+
+def _unexpected_edits(run: Run, right: Run) -> list[Note]:
+    """A note for each input that the answer changed in place and the solution does not."""
+    return [Note("note.inputs", {"name": name}) for name in run.edited if name not in right.edited]
+
+
+def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
+    """The verdict when there is nothing to observe: no such name, the wrong kind of object, a table with gaps.
+
+    A withdrawn exercise is not observed, either: it is passed, whatever the answer.
+    """
+    if exercise.withdrawn:
+        everything = {aspect.name: True for aspect in exercise.aspects}
+        return _verdict(exercise, "passed", everything, Finding(got=(Note("absent.withdrawn", {}),)), None, ())
+    name = exercise.asks
+    if name not in namespace:
+        return unobserved(exercise, "not attempted", Note("absent.name", {"name": name}))
+    answer, wanted = namespace[name], exercise.asks_for
+    if not _is_a(wanted, answer):
+        got = "class" if isinstance(answer, type) else describe(canonical(answer))
+        got = f"kind.{got}" if f"kind.{got}" in MESSAGES else got
+        kind = Note("absent.kind", {"name": name, "expected": f"kind.{wanted}", "got": got})
+        return unobserved(exercise, "not yet", kind)
+    gaps = [str(entry) for entry, value in answer.items() if value is Ellipsis] if wanted == "dict" else []
+    if gaps:
+        return _unfilled(exercise, gaps)
+    return None
+
+
+def _is_a(wanted: str, answer: object) -> bool:
+    """Is the answer the kind of object that is asked for? A class is no function, though it can be called."""
+    if wanted == "dict":
+        return isinstance(answer, dict)
+    return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
+
+
+def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:
+    entries = ", ".join(f"`{gap}`" for gap in gaps)
+    return unobserved(exercise, "not attempted", Note("absent.entries", {"entries": entries}))
+
+
+def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
+    """A verdict on an answer that was not run."""
+    return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
+
+
+def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
+    """The first aspect that is wrong although those that it waits for are right."""
+    return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
+
+
+def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> dict[str, bool]:
+    """By aspect: is it right on every case?"""
+
+    def everywhere(name: str) -> bool:
+        return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
+
+    return {aspect.name: len(runs) == len(solution) and everywhere(aspect.name) for aspect in exercise.aspects}
+
+
+def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Difference | None:
+    if run.raised:
+        return Difference(run.raised.id, run.raised.parameters)
+    if name not in run.values:
+        return Difference("differs.kind", {"what": "", "got": "nothing", "expected": "a value"})
+    return compare(expected.values[name], run.values[name], rtol=exercise.rtol)
+
+
+def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
+    """The first case on which the failing aspect is wrong, and how it is."""
+    for index, (run, right) in enumerate(zip(runs, expected.solution)):
+        difference = _difference(exercise, failing.name, run, right)
+        if difference is None:
+            continue
+        got = [Note(difference.id, difference.parameters)]
+        wrong = _wrong_entries(exercise, run, right)
+        if wrong:
+            total = len(right.values[failing.name])
+            got = [
+                Note(
+                    "differs.table",
+                    {"wrong": len(wrong), "total": total, "entries": ", ".join(f"`{entry}`" for entry in wrong)},
+                )
+            ]
+        if run.raised and run.raised.line is not None and run.raised.code:
+            got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
+        value = run.values.get(failing.name)
+        if isinstance(value, AtMost):  # measured on inputs of the probe's own, not on those of the case
+            return Finding(failing.name, expected.seed, index, got=tuple(got))
+        # That False came back is no news: the aspect says what does not hold.
+        said = () if isinstance(value, bool) else tuple(got)
+        return Finding(failing.name, expected.seed, index, run.called, run.inputs, said)
+    return Finding(failing.name, expected.seed)
+
+
+# ------------------------------------------------------------------------------------------ which mistake was it?
+
+
+def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
+    """The mistake that fails in the same aspect first and shows the same in it on every case; other keys break ties.
+
+    A budget or a bool that fails could come of anything: there the evidence has to agree as well.
+    """
+    if exercise.asks_for == "dict":
+        return _recognise_table(exercise, runs, expected)
+    best: tuple[int, str] | None = None
+    for name, theirs in expected.mistakes.items():
+        if not all(_same(exercise, failing.name, run, other) for run, other in zip(runs, theirs)):
+            continue
+        if _first_failing(exercise, _right(exercise, theirs, expected.solution)) != failing:
+            continue
+        keys = {key for run in theirs for key in run.values} - {failing.name}
+        agree = {k for k in keys if all(_same(exercise, k, run, other) for run, other in zip(runs, theirs))}
+        evidence = keys - {aspect.name for aspect in exercise.aspects}
+        weak = any(isinstance(run.values.get(failing.name), (bool, AtMost)) for run in runs)
+        if weak and not evidence <= agree:
+            continue
+        if best is None or len(agree) > best[0]:
+            best = (len(agree), name)
+    return best[1] if best else None
+
+
+def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
+    """The mistake all of whose wrong entries were predicted; of several, the one that explains the most entries."""
+    best: tuple[int, str] | None = None
+    for name, theirs in expected.mistakes.items():
+        table, run, right = theirs[0], runs[0], expected.solution[0]
+        wrong = _wrong_entries(exercise, table, right)
+        key = exercise.aspects[0].name
+        answered = run.values.get(key)
+        if not isinstance(answered, dict) or not wrong:
+            continue
+        explains = all(compare(table.values[key][e], answered[e]) is None for e in wrong)
+        if explains and (best is None or len(wrong) > best[0]):
+            best = (len(wrong), name)
+    return best[1] if best else None
+
+
+def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
+    """Names of the entries of a table of predictions that are not so."""
+    table, truth = _tables(exercise, run, right)
+    return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
+
+
+def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
+    """Names of the entries that a table of predictions does not have."""
+    table, truth = _tables(exercise, run, right)
+    return [entry for entry in truth if entry not in table]
+
+
+def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was predicted and what is so; two empty tables where no table is asked for."""
+    key = exercise.aspects[0].name
+    table, truth = run.values.get(key), right.values.get(key)
+    if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
+        return {}, {}
+    return table, truth
+
+
+def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) -> bool:
+    keys = {key for run in others for key in run.values} | {key for run in runs for key in run.values}
+    return all(_same(exercise, key, run, other) for run, other in zip(runs, others) for key in sorted(keys) or [""])
+
+
+def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
+    """Do two runs show the same under `name`? Errors by their text without numbers, budgets by being kept."""
+    if run.raised or other.raised:
+        return run.raised is not None and other.raised is not None and _kind(run) == _kind(other)
+    if name not in run.values or name not in other.values:
+        return name not in run.values and name not in other.values
+    mine, theirs = run.values[name], other.values[name]
+    if isinstance(mine, AtMost) and isinstance(theirs, AtMost):
+        return mine.kept == theirs.kept
+    return compare(theirs, mine, rtol=exercise.rtol) is None
+
+
+def _kind(run: Run) -> str:
+    assert run.raised is not None
+    return re.sub(r"\d+", "#", f"{run.raised.id} {run.raised.parameters}")
+
+
+def _verdict(
+    exercise: Exercise,
+    state: str,
+    right: Mapping[str, bool],
+    finding: Finding | None,
+    mistake: str | None,
+    notes: tuple[Note, ...],
+) -> Verdict:
+    def result(aspect: Aspect) -> AspectResult:
+        if not right or not all(right[name] for name in aspect.after):
+            return AspectResult(aspect.name, aspect.points, 0, "waiting")
+        state = "right" if right[aspect.name] else "wrong"
+        return AspectResult(aspect.name, aspect.points, aspect.points if state == "right" else 0, state)
+
+    return Verdict(
+        exercise=exercise.name,
+        lesson=exercise.lesson,
+        version=exercise.version,
+        state=state,
+        aspects=tuple(result(aspect) for aspect in exercise.aspects),
+        finding=finding,
+        mistake=mistake,
+        notes=notes,
+    )

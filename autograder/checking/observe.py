@@ -1,0 +1,295 @@
+"""Run an exercise's probe beside an answer, undisturbed and undisturbing, and say what was observed as plain data.
+
+This runs where the answer runs. It decides nothing: what is right is known to `judge` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import linecache
+import signal
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import CodeType, FrameType, FunctionType, SimpleNamespace, TracebackType
+from typing import Any
+
+import torch
+
+from ..language import Note
+from . import timeouts as overlong
+from .allocations import ProfilerInterfered
+from .containment import SHOWN, TimeIsUp, as_in_a_fresh_process, limited, undisturbed
+from .exercise import Case, Exercise
+from .tensor_overrides import find_replaced
+from .values import canonical, decode, encode
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception that ended a run: whose it was ("answer" or "ours"), and enough of it for a card."""
+
+    whose: str
+    id: str
+    parameters: dict[str, object]
+    line: int | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was observed on one case: `values` by aspect or evidence, or what was `raised`."""
+
+    values: dict[str, Any]
+    raised: Raised | None = None
+    called: str = ""
+    inputs: str = ""
+    notes: tuple[Note, ...] = ()
+    edited: tuple[str, ...] = ()  # names of the inputs that hold something else afterwards
+
+
+class AnswerRaised(Exception):
+    """The learner's function raised `__cause__` when the probe called it."""
+
+
+class CannotBeUsed(AnswerRaised):
+    """What the learner's function returned is not what the exercise asks for: `__cause__` came of using it."""
+
+
+class WrongArguments(Exception):
+    """The learner's function does not take the arguments that the exercise states."""
+
+
+class ReplacedName(Exception):
+    """A tensor of the learner's replaces the name of `torch.Tensor` that is the argument."""
+
+
+def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
+    """Run `exercise` on every case of `seed`. `answer` is what the learner called `exercise.asks`.
+
+    Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes. After a case that
+    took too long the others are not tried: they count as too long as well.
+    """
+    with as_in_a_fresh_process() as unusual:
+        return observe_in_order(exercise, answer, seed, unusual)
+
+
+def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
+    """Do what `observe` does inside `as_in_a_fresh_process`, which has given `unusual`."""
+    runs: list[Run] = []
+    for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
+        too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
+        runs.append(runs[-1] if too_long else _observe_case(exercise, answer, case, untouched, unusual))
+    return runs
+
+
+def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
+    """One run. `untouched` is the same case made again, to see what the answer did to its inputs."""
+    inputs, notes = repr(case), list(unusual)
+    call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
+    values: dict[str, Any] = {}
+    raised: Raised | None = None
+    held = overlong.resident()
+    with undisturbed(notes):
+        try:
+            with limited(exercise.seconds):
+                found = exercise.probe(SimpleNamespace(**{exercise.asks: _marking(answer)}), case)
+                _refuse_replaced(found, case)
+            values = {str(name): canonical(value) for name, value in found.items()}
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+                raise  # somebody has pressed Ctrl+C
+            raised = _explain(error, answer, exercise)
+            held = overlong.resident() - held
+        edited = tuple(_edited(case, untouched))
+    if raised and raised.id == "raised.time":  # what was open may have been the probe's own
+        why = overlong.reason(raised.parameters, notes, held)
+        raised = replace(raised, id=why.id, parameters=why.parameters)
+        notes = [note for note in notes if not note.id.startswith("note.left.")]
+    return Run(values, raised, call, inputs, tuple(notes), edited)
+
+
+def _call(name: str, answer: object, case: Case) -> str:
+    """The call as a learner would write it; fields of the case beyond the answer's arguments are the probe's own."""
+    fields = [f"case.{field}" for field in vars(case)]
+    try:
+        parameters = inspect.signature(answer).parameters.values()  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        parameters = {}.values()
+    if parameters and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        fields = fields[: len(parameters)]
+    return f"{name}({', '.join(fields)})"
+
+
+def code_digest(answer: object) -> str | None:
+    """A hash of a function's source, comments and white space aside; None where there is no source to be had.
+
+    Of a class it is that of its functions: in a notebook only these have a source.
+    """
+    try:
+        source = "\n".join(inspect.getsource(function) for function in functions_of(answer))
+    except OSError:
+        return None
+    if not source:
+        return None
+    bare = "".join("".join(line.partition("#")[0].split()) for line in source.splitlines())
+    return hashlib.sha256(bare.encode()).hexdigest()[:12]
+
+
+def _marking(answer: object) -> object:
+    """A function wrapped so that what a call raises is known to be the learner's; other objects as they are."""
+    if not callable(answer) or isinstance(answer, type):
+        return answer
+    function: Callable[..., object] = answer
+
+    def call(*args: object, **kwargs: object) -> object:
+        try:
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise WrongArguments(str(error)) from None
+        except ValueError:  # a builtin without a signature: the call itself will tell
+            pass
+        try:
+            returned = function(*args, **kwargs)
+        except (Exception, SystemExit) as error:
+            raise AnswerRaised from error
+        _refuse_replaced(returned, args, kwargs)
+        return returned
+
+    return call
+
+
+def _refuse_replaced(*values: object) -> None:
+    """Raise ReplacedName if a probe could not believe what a tensor in `values` says of itself."""
+    name = find_replaced(*values)
+    if name is not None:
+        raise ReplacedName(name)
+
+
+@contextmanager
+def using_answer() -> Iterator[None]:
+    """For a probe that works with what an answer returned: an exception inside is the learner's, not ours."""
+    try:
+        yield
+    except (AnswerRaised, WrongArguments, ReplacedName):
+        raise
+    except Exception as error:
+        raise CannotBeUsed from error
+
+
+def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised:
+    if isinstance(error, WrongArguments):
+        return Raised("answer", "raised.arguments", {"name": exercise.asks, "message": str(error)})
+    if isinstance(error, ReplacedName):
+        return Raised("answer", "raised.replaced", {"name": str(error)})
+    if isinstance(error, ProfilerInterfered) or isinstance(error.__cause__, ProfilerInterfered):
+        return Raised("answer", "raised.profiler", {})
+    if isinstance(error, TimeIsUp):
+        return Raised("answer", "raised.time", {"seconds": f"{exercise.seconds:g}"})
+    marked = error.__cause__ if isinstance(error, AnswerRaised) else None
+    cause = error if marked is None else marked
+    kind, said = type(cause).__name__, _said(cause)
+    theirs = _learners_frame(cause.__traceback__, answer, exercise)
+    if marked is None and theirs is None:
+        where = traceback.extract_tb(cause.__traceback__)[-1].name
+        return Raised("ours", "fault.probe", {"exercise": exercise.name, "error": f"{kind}: {said}, {where}"})
+    line, code = theirs or (None, "")
+    if isinstance(cause, (SystemExit, GeneratorExit, KeyboardInterrupt)):
+        return Raised("answer", "raised.exit", {"type": kind}, line, code)
+    if theirs is None and exercise.asks_for == "class":
+        return Raised("answer", "raised.used", {"name": exercise.asks, "type": kind, "message": said})
+    id = "raised.returned" if isinstance(error, CannotBeUsed) and theirs is None else "raised.answer"
+    return Raised("answer", id, {"type": kind, "message": said}, line, code)
+
+
+def _said(error: BaseException) -> str:
+    """The text of an exception in one line that fits a card."""
+    try:
+        return textwrap.shorten(str(error), SHOWN, placeholder=" …")
+    except Exception:  # an exception class of the answer may be broken, too
+        return ""
+
+
+def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise) -> tuple[int, str] | None:
+    """Line number and code of the innermost frame that runs in the answer's own namespace.
+
+    A mistake shares its namespace with the probe: there, only what runs inside the mistake's own code counts, so that
+    a mistake and a learner who makes it give the same observation.
+    """
+    functions = functions_of(answer)
+    namespace = functions[0].__globals__ if functions else None
+    shared = namespace is exercise.probe.__globals__
+    own = {code for function in functions for code in _codes(function.__code__)} if shared else set()
+    inside = not shared
+    found: tuple[int, str] | None = None
+    while tb is not None:
+        frame: FrameType = tb.tb_frame
+        inside = inside or frame.f_code in own
+        if namespace is not None and inside and frame.f_globals is namespace:
+            code = linecache.getline(frame.f_code.co_filename, tb.tb_lineno, frame.f_globals).strip()
+            found = (tb.tb_lineno, code)
+        tb = tb.tb_next
+    return found
+
+
+def functions_of(answer: object) -> list[FunctionType]:
+    """A function itself, or the functions of a class."""
+    members = vars(answer).values() if isinstance(answer, type) else [answer]
+    unwrapped = [getattr(member, "__func__", member) for member in members]
+    return [function for function in unwrapped if isinstance(function, FunctionType)]
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of everything defined inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _edited(case: Case, untouched: Case) -> Iterator[str]:
+    """Names of the inputs whose tensors are others now. Modules and optimizers are there to be changed."""
+    for name, before in vars(untouched).items():
+        old, new = list(_tensors(before)), list(_tensors(getattr(case, name, None)))
+        if len(old) != len(new) or not all(map(_same, old, new)):
+            yield name
+
+
+def _same(old: torch.Tensor, new: torch.Tensor) -> bool:
+    """Do two tensors have the same flag, shape and numbers?"""
+    if (old.requires_grad, old.shape, old.device) != (new.requires_grad, new.shape, new.device):
+        return False
+    return old.is_meta or torch.equal(old.detach().nan_to_num(), new.detach().nan_to_num())
+
+
+def _tensors(value: object) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item)
+
+
+# -------------------------------------------------------------------------------------------------- runs as JSON data
+
+
+def encode_run(run: Run) -> dict[str, Any]:
+    """The part of a run that is judged, as JSON data."""
+    if run.raised:
+        raised = {"whose": run.raised.whose, "id": run.raised.id, "parameters": run.raised.parameters}
+        return {"raised": raised}
+    values = {name: encode(value) for name, value in run.values.items()}
+    return {"values": values, "edited": list(run.edited)}
+
+
+def decode_run(data: dict[str, Any]) -> Run:
+    """The run that `encode_run` wrote. Raises ValueError for anything else."""
+    match data:
+        case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
+            return Run({}, Raised(whose, id, parameters))
+        case {"values": dict(values), "edited": list(edited)}:
+            return Run({str(name): decode(value) for name, value in values.items()}, edited=tuple(map(str, edited)))
+    raise ValueError(f"not an encoded run: {str(data)[:80]}")

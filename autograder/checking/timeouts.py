@@ -1,0 +1,29 @@
+"""Reasons for which an answer did not finish in time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..language import Note
+
+IDS = ("raised.time", "raised.flood", "raised.memory")
+_FLOOD, _HOG = 1_000_000, 1 << 30  # characters printed, and bytes taken, with which it is no simple endless loop
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process holds; 0 where the system does not tell (not Linux)."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def reason(parameters: dict[str, object], notes: list[Note], taken: int) -> Note:
+    """Return what is said of a run that took too long, was noted for `notes` and had taken so many bytes by then."""
+    printed = sum(int(str(note.parameters["count"])) for note in notes if note.id == "note.printed")
+    if printed >= _FLOOD:
+        return Note("raised.flood", {**parameters, "count": printed})
+    if taken >= _HOG:
+        return Note("raised.memory", {**parameters, "size": f"{taken / 2**30:.1f}"})
+    return Note("raised.time", parameters)

@@ -1,0 +1,158 @@
+"""What `autograder grade` says while it works and at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from ..errors import Broken
+from .batch import grade
+from .course.folders import said
+from .course.gradebook import BookClosed
+from .course.settings import CourseSettings, course_settings
+from .interrupt import Interrupt
+from .progress import Progress
+from .regrade import grade_again
+from .sandbox.engine import Engine
+from .sandbox.libc import CannotIsolate
+from .sandbox.template_process import Starting
+from .submission.grader import NoTemplate, Standby
+from .submission.pipeline import Result
+from .summary import next_commands, printable, summary, table
+
+_JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
+
+
+def grade_course(
+    root: Path,
+    assignment: str | None,
+    starting: Starting,
+    interrupt: Interrupt,
+    *,
+    jobs: int | None,
+    isolation: str | None,
+    force: bool,
+    students: Sequence[str],
+    as_json: bool,
+) -> int:
+    """Grade one assignment, or all that were handed in. Returns the exit status.
+
+    It is 1 when a submission failed, or an assignment could not be graded: the others are. Raises Broken with the
+    remedy when nothing can be graded.
+    """
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
+    course = course_settings(root)
+    chosen = [assignment] if assignment else course.assignments()
+    if students:
+        chosen = _handed_in_by(course, students, chosen)
+    if not chosen:
+        raise Broken(
+            f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
+        )
+    results: dict[str, list[Result]] = {}
+    refused: dict[str, Broken] = {}
+    with _standby(course, isolation, starting) as standby:
+        for name in chosen:
+            progress = Progress(name, interrupt, force)
+            try:
+                results[name] = grade(
+                    course,
+                    name,
+                    standby,
+                    jobs=jobs or _JOBS,
+                    force=force,
+                    students=students,
+                    seen=progress.show,
+                    waits=progress.wait,
+                )
+            except NoTemplate:
+                raise
+            except Broken as error:  # the others are graded
+                refused[name] = error
+            progress.end()
+    if len(chosen) == len(refused) == 1:
+        raise refused[chosen[0]]
+    for name, why in refused.items():
+        print(f"autograder: {name} was not graded: {why}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({name: [asdict(each) for each in found] for name, found in results.items()}, indent=1))
+    else:
+        for name, found in results.items():
+            print(printable("\n".join([table(name, found), *([] if students else summary(course, name))])))
+        if results and not students:
+            print(printable(next_commands(course)))
+    return int(bool(refused) or any(each.state == "failed" for found in results.values() for each in found))
+
+
+def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
+    """Return those of `assignments` that one of `students` has handed in. Raises Broken for an unknown student."""
+    who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
+    known = sorted(set().union(*who.values()))
+    for student in students:
+        if student not in known:
+            near = difflib.get_close_matches(student, known, n=3) or known[:6]
+            raise Broken(
+                f"{student} has handed in nothing of {', '.join(assignments) or 'any assignment'}; "
+                + (f"is it one of these: {', '.join(near)}?" if near else "nobody has")
+            )
+    return [name for name in assignments if who[name].intersection(students)]
+
+
+def judge_again(
+    root: Path,
+    assignment: str,
+    exercise: str,
+    starting: Starting,
+    interrupt: Interrupt,
+    *,
+    jobs: int | None,
+    isolation: str | None,
+    apply: bool,
+    lower: bool,
+    as_json: bool,
+) -> int:
+    """Judge one exercise of every submission anew. Returns the exit status: 1 when one could not be judged.
+
+    Raises Broken with the remedy when nothing can be judged.
+    """
+    course = course_settings(root)
+    stays = "scores that were changed stay" if apply else "nothing was changed"
+    interrupt.kept = f"{stays}; the same command begins again"
+    with _standby(course, isolation, starting) as standby:
+        changes = grade_again(course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower)
+    if as_json:
+        print(json.dumps([asdict(change) for change in changes], indent=1))
+    else:
+        print(
+            f"{assignment}, {exercise}: {len(changes) or 'no'} scores {'changed or kept' if apply else 'would change'}"
+        )
+        print(printable("".join(f"  {change}\n" for change in changes)), end="")
+    return int(any(change.why for change in changes))
+
+
+@contextlib.contextmanager
+def _standby(course: CourseSettings, isolation: str | None, starting: Starting) -> Iterator[Standby]:
+    """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
+    limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
+    first = [starting] if starting.isolated == isolated else []
+    try:
+        with Standby(lambda: Engine(limits, isolated=isolated, starting=first.pop() if first else None)) as standby:
+            yield standby
+    except CannotIsolate as refused:
+        raise Broken(
+            f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
+            "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
+        ) from refused
+    except OSError as error:
+        raise Broken(
+            f"{said(error, course.root)}: what has been graded stays; grade again when it is mended"
+        ) from error
+    except BookClosed as closed:
+        raise Broken(f"the gradebook cannot be written: {closed}; what has been written stays") from closed

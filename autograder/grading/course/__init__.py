@@ -1,0 +1,1 @@
+"""The course folder: its making, settings, records, hidden cases and gradebook."""

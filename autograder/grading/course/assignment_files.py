@@ -1,0 +1,39 @@
+"""An assignment's own files beside its notebooks: data, and the exercises of a private lesson."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...authoring.redaction import ModuleSource
+from ...errors import Broken
+
+_MODULES, _KEYS = Path("exercises"), Path("exercises/keys")  # of a private lesson
+_LARGEST = 24 << 20  # bytes together: they travel to every child
+
+
+def encoded_files(folder: Path) -> dict[str, str]:
+    """Return the files of a source folder in base64 by relative path, for the process that grades.
+
+    Notebooks stay behind, and so do keys, which hold results. Exercise modules go without the programs in them.
+    Raises Broken beyond 24 MB.
+    """
+    found: dict[str, str] = {}
+    total = 0
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        inside = path.relative_to(folder)
+        if path.is_file() and path.suffix != ".ipynb" and "__pycache__" not in path.parts and inside.parent != _KEYS:
+            data = path.read_bytes()
+            if inside.parent == _MODULES and path.suffix == ".py":
+                data = ModuleSource(data.decode()).redacted().encode()
+            total += len(data)
+            if total > _LARGEST:
+                raise Broken(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
+            found[inside.as_posix()] = base64.b64encode(data).decode()
+    return found
+
+
+def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Return files in base64 by relative path."""
+    return {path: base64.b64encode(data).decode() for path, data in files.items()}

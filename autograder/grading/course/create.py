@@ -1,0 +1,159 @@
+"""`autograder course DIR`: an nbgrader course folder with this course's lessons in it, made or brought up to date."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+
+from ...authoring.build import COURSE, Collection
+from ...authoring.notebooks import source_notebook, to_text
+from ...authoring.source import digest
+from ...errors import Broken
+from ..plugin.config import put_interpreter_on_path
+from .upgrade import is_handed_in, list_differences, release_commands
+
+_TEXTS = Path(__file__).parents[1] / "templates" / "course"
+_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
+
+
+class NoCourse(Broken):
+    """A course folder cannot be made: why, and what to do about it."""
+
+
+def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
+    """Make `directory` an nbgrader course folder, or bring one up to date, and print what changed and what is next.
+
+    `course_id` is nbgrader's; without one it is the folder's name. A file that an instructor has changed stays as it
+    is, and so does a lesson that was handed in and whose newer version has other graded cells. Raises NoCourse, and
+    BrokenSource for a lesson that cannot be built.
+    """
+    directory = directory.resolve()
+    record = _read_record(directory / _RECORD)
+    name = course_id if course_id is not None else record["course_id"] or directory.name
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise NoCourse(f"{name!r} cannot be a course id: give one of letters, digits, - and _ with --id")
+    sources = lessons.read()
+    if not sources:
+        raise NoCourse(
+            f"no lesson sources in {lessons.lessons}: they come with the course repository, not with the installed "
+            "package. Clone it and run `autograder course` from its environment (make install)"
+        )
+    files = {
+        Path("nbgrader_config.py"): _text("nbgrader_config.py.txt", course_id=repr(name), nbgrader=_beside("nbgrader")),
+        Path("lessons", "README.md"): _text("lessons.md", course=str(directory)),
+    }
+    for lesson in sources:
+        path = Path("source", lesson.file_name, f"{lesson.file_name}.ipynb")
+        files[path] = to_text(source_notebook(lesson, lessons.exercises(lesson)))
+    try:
+        for folder in ("lessons", "exercises/keys"):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        for line in _write(directory, files, record["files"]):
+            print(line)
+        record["course_id"] = name
+        (directory / _RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        _make_secret(directory / "secret")
+        _make_gradebook(directory / "gradebook.db", name)
+    except OSError as error:
+        raise NoCourse(
+            f"{error.filename or directory}: {error.strerror or error}: choose a folder you can write to"
+        ) from error
+    print(_next(directory, [lesson.file_name for lesson in sources]))
+
+
+def _text(name: str, **values: str) -> str:
+    text = (_TEXTS / name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace("{" + key + "}", value)
+    return text
+
+
+def _beside(command: str) -> str:
+    """The path of a command of this environment, whether or not it is activated."""
+    return str(Path(sys.executable).parent / command)
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """What an earlier run noted. Raises NoCourse when that cannot be read."""
+    record: dict[str, Any] = {"course_id": None, "files": {}}
+    if path.is_file():
+        try:
+            record |= json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, TypeError) as error:
+            why = f"{path} cannot be read ({error}): remove it; files that differ from ours will be kept"
+            raise NoCourse(why) from error
+    return record
+
+
+def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Iterator[str]:
+    """Write the files that are new or still as we wrote them (`ours`, by hash); a line on each one written or kept."""
+    for name, text in files.items():
+        path, key = directory / name, name.as_posix()
+        old = path.read_text(encoding="utf-8") if path.is_file() else None
+        if old is not None and old != text and ours.get(key) != digest(old, 64):
+            yield f"kept {path}, which you have changed; to get ours, move it away and run this again"
+            continue
+        lesson = path.stem if path.suffix == ".ipynb" else ""
+        if lesson and old and (other := list_differences(old, text)) and is_handed_in(directory, lesson):
+            yield (
+                f"kept {path}: students have handed in {lesson}, and our newer version has other cells that nbgrader "
+                f"records ({', '.join(other)}). Take it for the next run of the course: `autograder course` with "
+                "another folder"
+            )
+            continue
+        ours[key] = digest(text, 64)
+        if old != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            yield f"wrote {path}"
+            commands = release_commands(directory, lesson, _beside("nbgrader")) if lesson and old else []
+            if commands:
+                yield "\n  ".join(
+                    [f"what is released of {lesson} is old now; in {directory}, make it anew:", *commands]
+                )
+
+
+def _make_secret(path: Path) -> None:
+    """The course's secret, from which hidden cases are drawn. It is made once: with another, other cases come."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(secrets.token_hex(32) + "\n")
+
+
+def _make_gradebook(path: Path, course_id: str) -> None:
+    if not path.exists():
+        put_interpreter_on_path()
+        with Gradebook(f"sqlite:///{path}", course_id):
+            pass
+
+
+def _next(directory: Path, lessons: list[str]) -> str:
+    nbgrader, lesson = _beside("nbgrader"), lessons[0]
+    russian = f"AUTOGRADER_LANGUAGE=ru {nbgrader}"
+    autograder, folder = _beside("autograder"), shlex.quote(str(directory))
+    return f"""
+The course is in {directory}: {", ".join(lessons)}.
+Next, in that folder:
+  {nbgrader} generate_assignment {lesson}
+  {russian} generate_assignment {lesson} --no-db
+  {nbgrader} release_assignment {lesson}      # or give out release/ and release-ru/ in your own way
+  {russian} release_assignment {lesson}
+and when students have submitted:
+  {nbgrader} collect {lesson}                 # or zip_collect
+  {russian} collect {lesson}
+  {autograder} grade {folder}
+  {autograder} feedback {folder}
+  {autograder} report {folder}
+Your own lessons go into lessons/ and exercises/: see lessons/README.md. Keep the file `secret` to yourself."""

@@ -1,0 +1,248 @@
+"""nbgrader's gradebook, read and written through nbgrader's own models: a submission in one transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.utils import parse_utc
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from ..submission.sanitize import Released
+from ..submission.scores import NotebookScores, Score
+from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
+from .standings import Standing, seconds_late, standings
+
+_T = TypeVar("_T")
+PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
+
+
+class BookClosed(Exception):
+    """The gradebook cannot be written: what the database says."""
+
+
+@dataclass(frozen=True)
+class ReleasedNotebook:
+    """A notebook of an assignment, as it was handed out."""
+
+    cells: dict[str, Released]
+    kernel: dict[str, Any] | None
+
+
+class Book:
+    """One course's gradebook, open. `penalty(student, score, seconds late)` is nbgrader's late penalty."""
+
+    def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
+        self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
+        self._layouts: dict[str, AssignmentLayout] = {}
+        self._patience = PATIENCE
+
+    def try_to_write(self) -> None:
+        """Raises BookClosed when nothing can ever be written; a lock may still be released."""
+        try:
+            self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
+        except SQLAlchemyError as error:
+            if not _passes(error):
+                raise BookClosed(_said(error)) from error
+        finally:
+            self._db.rollback()
+
+    def has(self, assignment: str) -> bool:
+        """Is there an assignment of that name? Leaves no transaction open."""
+        try:
+            self._gradebook.find_assignment(assignment)
+        except MissingEntry:
+            return False
+        finally:
+            self._db.rollback()
+        return True
+
+    def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
+        """Return the notebooks of an assignment by name. Raises MissingEntry when it has no such assignment."""
+        found: dict[str, ReleasedNotebook] = {}
+        for notebook in self._gradebook.find_assignment(assignment).notebooks:
+            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
+            points |= {cell.name: float(cell.max_score) for cell in notebook.task_cells}
+            solutions = {cell.name for cell in notebook.solution_cells}
+            tasks = {cell.name for cell in notebook.task_cells}
+            cells = {
+                cell.name: Released(
+                    cell.cell_type,
+                    cell.source or "",
+                    cell.checksum,
+                    bool(cell.locked),
+                    points.get(cell.name),
+                    cell.name in solutions,
+                    cell.name in tasks,
+                )
+                for cell in notebook.source_cells
+            }
+            found[notebook.name] = ReleasedNotebook(cells, json.loads(notebook.kernelspec or "null"))
+        return found
+
+    def is_due(self, assignment: str) -> bool:
+        """Return whether an assignment has to be handed in by some time. Raises MissingEntry."""
+        return self._gradebook.find_assignment(assignment).duedate is not None
+
+    def standings(self, assignment: str) -> dict[str, Standing]:
+        """Return where every student stands of whom the gradebook has a submission."""
+        return standings(self._db, assignment)
+
+    def write(
+        self,
+        assignment: str,
+        student: str,
+        timestamp: str | None,
+        notebooks: Mapping[str, NotebookScores],
+        flags: Mapping[str, bool],
+    ) -> float:
+        """Write one submission; what a person gave stays. Returns the score. Raises BookClosed, having written nothing.
+
+        `flags` says by notebook whether formgrader shows it as flagged; a notebook that is not named stays as it is.
+        As nbgrader has it: a cell with a manual score is marked for another look, a late one gets its penalty.
+        """
+        return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
+
+    def update_penalty(self, assignment: str, student: str) -> bool:
+        """Bring a late penalty up to date with due date, extension and scores. Returns whether it was another one.
+
+        Nothing else is touched. Raises BookClosed.
+        """
+        return self._commit(lambda: self._update_penalty(assignment, student))
+
+    def _commit(self, work: Callable[[], _T]) -> _T:
+        """Do some work in one transaction.
+
+        A lock is waited for; after one that lasted too long, no other is until one is released. Raises BookClosed.
+        """
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                done = work()
+                self._db.commit()
+            except SQLAlchemyError as error:
+                self._db.rollback()
+                if not _passes(error) or time.monotonic() > until:
+                    self._patience = 0.0
+                    raise BookClosed(_said(error)) from error
+                time.sleep(0.2)
+            except BaseException:
+                self._db.rollback()
+                raise
+            else:
+                self._patience = PATIENCE
+                return done
+
+    def points(self, assignment: str, name: str) -> dict[str, float]:
+        """By student, the automatic score that a graded cell has now."""
+        rows = (
+            self._db.query(SubmittedAssignment.student_id, Grade.auto_score)
+            .select_from(Grade)
+            .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+            .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+            .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+            .join(BaseCell, Grade.cell_id == BaseCell.id)
+            .filter(Assignment.name == assignment, BaseCell.name == name)
+        )
+        return {student: score or 0.0 for student, score in rows}
+
+    def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
+        """Give one graded cell of a submission another automatic score; a manual one stays. Raises BookClosed."""
+        self._commit(lambda: self._rescore(assignment, student, name, score))
+
+    def _rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
+        submission = self._gradebook.find_submission(assignment, student)
+        for grade in [grade for notebook in submission.notebooks for grade in notebook.grades]:
+            if grade.cell.name == name:
+                grade.auto_score = score.points
+                grade.needs_manual_grade = score.waits or grade.manual_score is not None
+        self._db.flush()
+        self._update_penalty(assignment, student)
+
+    def _update_penalty(self, assignment: str, student: str) -> bool:
+        submission, rows = self._gradebook.find_submission(assignment, student), Rows(self._db)
+        before = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
+        graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
+        scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
+        self._settle(submission, student, scores)
+        after = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
+        return any(abs(after[id] - before[id]) > 1e-9 for id in after)
+
+    def _write(
+        self,
+        assignment: str,
+        student: str,
+        timestamp: str | None,
+        notebooks: Mapping[str, NotebookScores],
+        flags: Mapping[str, bool],
+    ) -> float:
+        wanted, rows = self._layout(assignment), Rows(self._db)
+        rows.ensure(Student, id=student)
+        submission = rows.ensure(SubmittedAssignment, assignment_id=wanted.id, student_id=student)
+        if timestamp:
+            rows.change(SubmittedAssignment, submission, timestamp=parse_utc(timestamp))
+        scores: dict[str, float] = {}
+        for each in wanted.notebooks:
+            result = notebooks.get(each.name, NotebookScores(handed_in=False))
+            submitted = rows.ensure(SubmittedNotebook, notebook_id=each.id, assignment_id=submission)
+            grades = rows.of(Grade, submitted, each.graded)
+            rows.put(Grade, submitted, grades, _grades(each, result, grades))
+            comments = {cell: {"auto_comment": result.comments.get(name)} for cell, name in each.commented.items()}
+            rows.put(Comment, submitted, rows.of(Comment, submitted, comments), comments)
+            scores[submitted] = rows.score(submitted, each.graded)
+            if each.name in flags:
+                rows.change(SubmittedNotebook, submitted, flagged=flags[each.name])
+            if not wanted.due:
+                rows.change(SubmittedNotebook, submitted, late_submission_penalty=None)
+        if wanted.due:
+            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, scores)
+        return sum(scores.values())
+
+    def _settle(self, submission: SubmittedAssignment, student: str, scores: Mapping[str, float]) -> None:
+        """The late penalty that follows from the scores of its notebooks."""
+        late = seconds_late(submission)
+        for submitted in submission.notebooks:
+            score = scores[submitted.id]
+            owed = self._penalty(student, score, late) if late > 0 else None
+            submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), score)
+
+    def _layout(self, assignment: str) -> AssignmentLayout:
+        if assignment not in self._layouts:
+            self._layouts[assignment] = layout_of(self._db, assignment)
+        return self._layouts[assignment]
+
+
+def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    grades = {}
+    for cell, name in notebook.graded.items():
+        score = result.scores.get(name, Score(0.0, result.handed_in))
+        waits = score.waits
+        if result.handed_in and cell in there and there[cell].manual_score is not None:
+            # A person has graded this answer. Only another answer needs another look.
+            waits = there[cell].needs_manual_grade if name in result.same else True
+        grades[cell] = {"auto_score": score.points, "needs_manual_grade": waits}
+    return grades
+
+
+def _passes(error: SQLAlchemyError) -> bool:
+    """Does it come from somebody else's writing, who will have done some time?"""
+    return "locked" in str(error) or isinstance(error, IntegrityError)
+
+
+def _said(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).splitlines()[0]

@@ -1,0 +1,128 @@
+"""What is right on the hidden cases: solution, mistakes and given code, run once where no student's code is.
+
+The cases of an exercise are drawn from a seed that only the course's secret gives. An exercise's probe runs on them in
+the isolated child, which gets the seed when the check is reached; what is expected never leaves this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import inspect
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+
+from ...authoring.build import COURSE, private
+from ...authoring.execute import run
+from ...authoring.redaction import read_module
+from ...authoring.source import Lesson, read
+from ...checking.exercise import Exercise
+from ...checking.expected import Expected, expect
+from ...errors import Broken
+
+_PACKAGE = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A lesson, its exercises, and what is expected of each on its hidden cases."""
+
+    lesson: Lesson
+    exercises: dict[str, Exercise]
+    expected: dict[str, Expected]
+
+    @cached_property
+    def programs(self) -> dict[str, str]:
+        """By exercise, the source of the programs that a learner's test is tried on, and all that makes its cases."""
+        files = {inspect.getfile(each.probe) for each in self.exercises.values()}
+        modules = [read_module(Path(file)) for file in files]
+        return {name: module.extract(names) for module in modules for name, names in module.tried.items()}
+
+
+def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
+    """The lesson that an assignment of a course is made from, and its exercises; None for one of another origin."""
+    collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
+    for collection in collections:
+        path = collection.lessons / f"{assignment}.py"
+        if path.is_file():
+            lesson = read(path)
+            return lesson, collection.exercises(lesson)
+    return None
+
+
+def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers:
+    """The answers of a lesson and its exercises in a course.
+
+    They are kept in the course's `.autograder` as long as neither the lesson, the checker, torch nor the secret change.
+    Raises Broken, with what to do about it.
+    """
+    secret = _secret(course)
+    seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
+    cache = course / ".autograder" / f"{lesson.file_name}.json"
+    stamp = _stamp(lesson, known, seeds)
+    try:
+        stored = json.loads(cache.read_text(encoding="utf-8"))
+        if stored["stamp"] == stamp:
+            expected = {name: Expected.from_json(data) for name, data in stored["expected"].items()}
+            return Answers(lesson, known, expected)
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # none yet, or cut off: made anew
+    ran = run(lesson, known)
+    expected = {
+        name: expect(exercise, ran.solutions[name], seeds[name], ran.given.get(name))
+        for name, exercise in known.items()
+        if name in ran.solutions
+    }
+    data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
+    _write_private(cache, json.dumps(data))
+    return Answers(lesson, known, expected)
+
+
+def seed_of(secret: str, exercise: Exercise) -> str:
+    """The seed of an exercise's hidden cases: who knows it knows the inputs, which a child sees anyway."""
+    named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
+    return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
+
+
+def _secret(course: Path) -> str:
+    path = course / "secret"
+    try:
+        secret = path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise Broken(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
+                     f"`autograder course {course}`, which adds what is missing") from error  # fmt: skip
+    if len(secret) < 32:
+        raise Broken(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
+    return secret
+
+
+def modules_behind(known: Iterable[Exercise]) -> set[Path]:
+    """Return the files of our code on which expected results of exercises depend: their own and those that check."""
+    probes = (Path(inspect.getfile(each.probe)) for each in known)
+    return {*probes, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
+
+
+def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
+    """Return a hash that changes whenever expected results could."""
+    parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
+    parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
+    found = hashlib.sha256("\0".join([*parts, *known]).encode())
+    for path in sorted(lesson.files.rglob("*")):  # data of an instructor's own lesson
+        if path.is_file():
+            found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    draft.replace(path)

@@ -1,0 +1,38 @@
+"""An assignment that the gradebook does not know, added to it from the source notebook."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import tempfile
+
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+
+from ...errors import Broken
+from .settings import CourseSettings
+
+
+def register(course: CourseSettings, assignment: str) -> None:
+    """Add an assignment to the gradebook as `nbgrader generate_assignment` does, without touching release/.
+
+    Raises Broken with the remedy when there is no source notebook, or nbgrader does not accept it.
+    """
+    source = course.source(assignment)
+    if not any(source.glob("*.ipynb")):
+        raise Broken(
+            f"the gradebook has no assignment {assignment}, and there is no notebook in {source} to add it from: put "
+            f"it there (`autograder course {shlex.quote(str(course.root))}` puts back the lessons of this course), "
+            "then grade again"
+        )
+    with tempfile.TemporaryDirectory(prefix="autograder-") as unused:
+        directory = CourseDirectory(config=course.config, assignment_id=assignment, release_directory=unused)
+        try:
+            GenerateAssignment(coursedir=directory, config=course.config).start()
+        except NbGraderException as error:
+            raise Broken(
+                f"the gradebook has no assignment {assignment}, and nbgrader cannot make it from {source}: "
+                f"`nbgrader generate_assignment {shlex.quote(assignment)} --force` in {course.root} says why"
+            ) from error
+    print(f"{assignment} was not in the gradebook: added from {source}, without a due date", file=sys.stderr)

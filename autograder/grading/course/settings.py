@@ -1,0 +1,149 @@
+"""A course's own settings, read as nbgrader reads them: where things are, who pays for being late, how to isolate."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbgrader.apps import NbGrader
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import AssignLatePenalties
+from traitlets.config import Config
+
+from ...errors import Broken
+from ...language import LANGUAGES
+from ..plugin.autograde import RunIsolated
+
+
+@dataclass(frozen=True)
+class CourseSettings:
+    """What `nbgrader_config.py` says, for the grader."""
+
+    root: Path
+    config: Config
+    directory: Any  # nbgrader's CourseDirectory
+
+    @property
+    def db_url(self) -> str:
+        return str(self.directory.db_url)
+
+    @property
+    def course_id(self) -> str:
+        return str(self.directory.course_id)
+
+    @property
+    def language(self) -> str:
+        """Return the language of releases: what AUTOGRADER_LANGUAGE says, if the config follows it."""
+        removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
+        return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
+
+    def source(self, assignment: str) -> Path:
+        return self._path(self.directory.source_directory, ".", assignment)
+
+    def autograded(self, assignment: str, student: str) -> Path:
+        return self._path(self.directory.autograded_directory, student, assignment)
+
+    @property
+    def ignore(self) -> list[str]:
+        """Return the patterns of file names that nbgrader does not copy."""
+        return list(self.directory.ignore)
+
+    def feedback(self, assignment: str, student: str) -> Path:
+        return self._path(self.directory.feedback_directory, student, assignment)
+
+    def was_released(self, assignment: str, language: str) -> bool:
+        """Is there a release of an assignment in a language?"""
+        first = str(self.directory.release_directory)
+        for other in LANGUAGES[1:]:
+            first = first.removesuffix(f"-{other}")
+        kind = first if language == LANGUAGES[0] else f"{first}-{language}"
+        return self._path(kind, ".", assignment).is_dir()
+
+    def submissions(self, assignment: str) -> list[Path]:
+        """Return the folders that were handed in, by student. Links are none."""
+        return self._by_student(self.directory.submitted_directory, assignment)
+
+    def graded(self, assignment: str) -> list[Path]:
+        """Return the folders that were graded, by student."""
+        return self._by_student(self.directory.autograded_directory, assignment)
+
+    def assignments(self) -> list[str]:
+        """Return the assignments of which something was handed in."""
+        return self._all(self.directory.submitted_directory)
+
+    def graded_assignments(self) -> list[str]:
+        """Return the assignments of which something was graded."""
+        return self._all(self.directory.autograded_directory)
+
+    def _by_student(self, kind: str, assignment: str) -> list[Path]:
+        above = self._path(kind, "STUDENT", assignment).parents[1]
+        found = [folder / assignment for folder in above.iterdir()] if above.is_dir() else []
+        return sorted(
+            folder
+            for folder in found
+            if _is_folder(folder) and _is_folder(folder.parent) and not folder.parent.name.startswith(".")
+        )
+
+    def _all(self, kind: str) -> list[str]:
+        above = self._path(kind, "STUDENT", "x").parents[1]
+        names: set[str] = set()
+        for student in above.iterdir() if above.is_dir() else []:
+            if student.name.startswith("."):
+                continue
+            with contextlib.suppress(PermissionError, NotADirectoryError):
+                names |= {folder.name for folder in student.iterdir() if _is_folder(folder)}
+        return sorted(name for name in names if not name.startswith("."))
+
+    @property
+    def isolation(self) -> RunIsolated:
+        """The course's limits, and whether answers are isolated."""
+        return RunIsolated(config=self.config)
+
+    def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
+        step = AssignLatePenalties(config=self.config)
+        step.init_plugin()
+        penalty: float | None = step.plugin_inst.late_submission_penalty(student, score, seconds)
+        return penalty
+
+    def _path(self, kind: str, student: str, assignment: str) -> Path:
+        return Path(self.directory.format_path(kind, student, assignment))
+
+
+def course_settings(root: Path) -> CourseSettings:
+    """Read the settings of the course in `root`. Raises Broken when it is none."""
+    root = root.resolve()
+    if not (root / "nbgrader_config.py").is_file():
+        raise Broken(f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`")
+    with _in(root):
+        app = NbGrader()
+        app.log.setLevel(logging.ERROR)
+        app.load_config_file()
+        config = app.config
+        config.CourseDirectory.root = str(root)
+        return CourseSettings(root, config, CourseDirectory(config=config))
+
+
+def _is_folder(path: Path) -> bool:
+    """Is it a folder, and no link? One that cannot be looked at counts: grading it says why."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _in(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

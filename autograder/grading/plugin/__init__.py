@@ -1,0 +1,1 @@
+"""Parts that a course's nbgrader_config.py plugs into nbgrader."""

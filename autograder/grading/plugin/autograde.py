@@ -1,0 +1,177 @@
+"""The engine behind `nbgrader autograde` and formgrader's button: steps beside and instead of nbgrader's own."""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Enum, Float, Integer
+
+from ..course.assignment_files import encoded, encoded_files
+from ..course.folders import forget
+from ..course.gradebook import Book, ReleasedNotebook
+from ..course.remarks import Remarks, RemarksFolder
+from ..sandbox.engine import Engine
+from ..sandbox.namespaces import Limits
+from ..submission.attachments import find_extras
+from ..submission.folder import handed_in
+from ..submission.grader import Bench, Job, NoTemplate, Standby
+from ..submission.links import refuse_linked_notebook, remove_copies
+from ..submission.reasons import list_changes, list_incidents
+from ..submission.sanitize import Unreadable, parse, sanitize
+
+
+class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
+    """Makes the notebook anew from the student's text and what was released; see `sanitize`."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        ours = resources["nbgrader"]
+        released, due = _released(ours)
+        self._drop_links(ours)
+        raw, reasons = self._chosen(nb, ours, released, due)
+        clean = sanitize(raw, released[ours["notebook"]].cells, released[ours["notebook"]].kernel)
+        who = f"{ours['student']}, {ours['notebook']}"
+        for said, names in (("is not there", clean.missing), ("was deleted; put back", clean.restored),
+                            ("was changed; as released again", clean.changed),
+                            ("is there more than once; the last one counts", clean.repeated)):  # fmt: skip
+            for name in names:
+                self.log.warning("%s: cell %s %s", who, name, said)
+        _reasons[_key(ours)] = [*reasons, *list_changes(clean, released[ours["notebook"]].cells)]
+        return clean.notebook, resources
+
+    def _drop_links(self, ours: Any) -> None:
+        """Remove what nbgrader has copied through links. Raises Unreadable when the notebook itself is one."""
+        submitted, _ = _submission(self.config, ours)
+        refuse_linked_notebook(submitted, ours["notebook"])
+        course = CourseDirectory(config=self.config)
+        copied, source = (
+            Path(course.format_path(kind, student, ours["assignment"]))
+            for kind, student in ((course.autograded_directory, ours["student"]), (course.source_directory, "."))
+        )
+        for path in remove_copies(submitted, copied, source):
+            self.log.warning("%s: ignored: %s (it is a link)", ours["student"], path)
+
+    def _chosen(
+        self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
+    ) -> tuple[Any, list[str]]:
+        """Return the notebook that counts, which may lie there under another name, and reasons to look."""
+        folder, ignore = _submission(self.config, ours)
+        who = f"{ours['student']}, {ours['notebook']}"
+        try:
+            found = handed_in(folder, released, ignore, due)
+            data = found.raw[ours["notebook"]]
+            raw = parse(data, f"{ours['notebook']}.ipynb")
+        except (Unreadable, KeyError):  # nbgrader has read it
+            return nb, []
+        for note in found.notes:
+            self.log.warning("%s: %s", who, note)
+        reasons = [*found.reasons[""], *found.reasons.get(ours["notebook"], [])]
+        for reason in reasons:
+            self.log.warning("%s: a person has to look: %s", who, reason)
+        return raw, reasons
+
+
+class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
+    """Runs the cells in an isolated child and judges the checks here. A course sets the traits in its config."""
+
+    isolation = Enum(
+        ("full", "none"), "full", help="'none' runs students' code as your own user, where it can read what you can"
+    ).tag(config=True)
+    cell_seconds = Float(Limits.cell_seconds, help="seconds that one cell may run").tag(config=True)
+    total_seconds = Float(Limits.total_seconds, help="seconds that a whole notebook may run").tag(config=True)
+    memory_mb = Integer(Limits.memory >> 20, help="memory that a notebook may take, in MB").tag(config=True)
+
+    def limits(self) -> Limits:
+        return Limits(self.cell_seconds, self.total_seconds, self.memory_mb << 20)
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        ours = resources["nbgrader"]
+        key = (self.limits(), self.isolation == "full")
+        try:
+            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # it works in the course's root
+        except NoTemplate:
+            del _benches[key]  # a server lives on: its next click begins anew
+            raise
+        for note in outcome.notes:
+            self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
+        for flag in outcome.flags:
+            self.log.warning("%s, %s: a person has to look: %s", ours["student"], ours["notebook"], flag)
+        _reasons.setdefault(_key(ours), []).extend(list_incidents(outcome))
+        if outcome.ended:
+            self.log.warning("%s, %s: stopped: %s", ours["student"], ours["notebook"], outcome.ended)
+        return nb, resources
+
+    def _beside(self, ours: Any) -> dict[str, str]:
+        """Return the student's own files in base64 by relative path."""
+        return encoded(find_extras(*_submission(self.config, ours)).own)
+
+
+class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
+    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag.
+
+    It also removes a record that a student has handed in: `autograder grade` would believe it.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        ours = resources["nbgrader"]
+        course = CourseDirectory(config=self.config)
+        forget(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
+        folder, reasons = RemarksFolder(Path.cwd(), ours["assignment"]), _reasons.pop(_key(ours), [])
+        earlier = folder.read(ours["student"])
+        others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
+        folder.write(ours["student"], Remarks({**others, ours["notebook"]: reasons}))
+        if reasons or earlier.everything:  # a flag that only a person has set stays
+            with Gradebook(ours["db_url"]) as gradebook:
+                where = ours["notebook"], ours["assignment"], ours["student"]
+                gradebook.find_submission_notebook(*where).flagged = bool(reasons)
+                gradebook.db.commit()
+        return nb, resources
+
+
+_reasons: dict[tuple[str, str, str], list[str]] = {}  # between the steps for one notebook
+
+
+def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
+    """Return the folder that was handed in, and the patterns of files that nbgrader ignores."""
+    course = CourseDirectory(config=config)
+    folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
+    return Path(folder), list(course.ignore)
+
+
+def _key(ours: Any) -> tuple[str, str, str]:
+    return ours["assignment"], ours["student"], ours["notebook"]
+
+
+_benches: dict[tuple[Limits, bool], Bench] = {}
+_jobs: dict[tuple[object, ...], Job] = {}
+
+
+def _bench(limits: Limits, isolated: bool) -> Bench:
+    """One template serves all submissions of a run; formgrader's server keeps it between two clicks."""
+    key = (limits, isolated)
+    if key not in _benches:
+        standby = Standby(lambda: Engine(limits, isolated=isolated))
+        atexit.register(standby.close)
+        _benches[key] = Bench(standby)
+    return _benches[key]
+
+
+def _job(root: Path, ours: Any) -> Job:
+    """A notebook of an assignment, prepared once for all submissions, and anew when its files have changed."""
+    source, name = root / "source" / ours["assignment"], ours["notebook"]
+    key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
+    if key not in _jobs:
+        _jobs[key] = Job(root, name, _released(ours)[0][name].cells, encoded_files(source))
+    return _jobs[key]
+
+
+def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
+    """Return the notebooks of an assignment by name, and whether it has a due date."""
+    with Gradebook(ours["db_url"]) as gradebook:
+        book = Book(gradebook, None)
+        return book.released(ours["assignment"]), book.is_due(ours["assignment"])

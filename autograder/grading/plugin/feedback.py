@@ -1,0 +1,89 @@
+"""The page of feedback, in the language of the notebook that was handed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbgrader
+from nbconvert.exporters import HTMLExporter
+from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import GetGrades
+from traitlets.config import Config
+
+from ... import exercises
+from ...checking.card import inline
+from ...language import LANGUAGES
+from ...messages.feedback import WORDS
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+_FORMGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
+_BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "css"
+
+
+class Grades(GetGrades):  # type: ignore[misc]
+    """nbgrader's own; besides the scores it tells what a person has still to grade and what was deleted."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        nb, resources = super().preprocess(nb, resources)
+        cells = {cell.metadata.nbgrader.get("grade_id"): cell for cell in nb.cells if "nbgrader" in cell.metadata}
+        with Gradebook(self.db_url) as gradebook:
+            submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
+            for grade in submitted.grades:
+                if grade.name in cells:
+                    cells[grade.name].metadata.nbgrader.waiting = grade.needs_manual_grade
+            deleted = [(g.name, g.score, g.max_score) for g in submitted.grades if g.name not in cells]
+        resources["nbgrader"]["deleted"] = deleted
+        return nb, resources
+
+
+class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
+    """The page of feedback: nbgrader's, in two languages, with exercises called by their titles."""
+
+    @property
+    def default_config(self) -> Config:
+        """Our own template, which extends nbgrader's; a course may put `c.FeedbackExporter` over it."""
+        mine = {
+            "exclude_anchor_links": True,
+            "template_name": "autograder_feedback",
+            "extra_template_basedirs": [str(TEMPLATES), str(_FORMGRADER / "templates")],
+            "extra_template_paths": [str(_FORMGRADER / "templates"), str(_BOOTSTRAP)],
+        }
+        config = super().default_config
+        config.FeedbackExporter.update(mine)
+        return config
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> tuple[str, Any]:
+        language = language_of(nb)
+        lesson = str(_ours(nb).get("lesson", ""))
+        self.language_code = language
+        resources = resources or {}
+        resources["words"] = {name: text.read(language) for name, text in WORDS.items()}
+        resources["title_of"] = lambda grade_id: title(str(grade_id), lesson, language)
+        page: tuple[str, Any] = super().from_notebook_node(nb, resources, **kw)
+        return page
+
+
+def language_of(nb: NotebookNode) -> str:
+    """The language that the release put into the notebook's metadata; English when a student removed it."""
+    said = _ours(nb).get("language")
+    return said if said in LANGUAGES else LANGUAGES[0]
+
+
+def _ours(nb: NotebookNode) -> dict[str, Any]:
+    """What the release noted in the notebook. Students can write there what they like."""
+    noted = nb.metadata.get("autograder")
+    return noted if isinstance(noted, dict) else {}
+
+
+def title(grade_id: str, lesson: str, language: str) -> str:
+    """The title, as HTML, of the exercise that a graded cell belongs to; the grade id for a cell that is not ours."""
+    role, _, name = grade_id.partition("-")
+    if role == "written":
+        return WORDS["written"].read(language)
+    try:
+        said = exercises.find(name, lesson or None).title.read(language)
+    except exercises.Unknown:
+        said = grade_id
+    return inline(said)

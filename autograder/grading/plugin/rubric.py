@@ -1,0 +1,45 @@
+"""The rubric of a question that a person grades, on formgrader's page of a submission and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.preprocessors import Preprocessor
+from nbformat.notebooknode import NotebookNode
+
+from ..submission.sanitize import grade_id_of, source_of
+
+
+class ShowRubric(Preprocessor):  # type: ignore[misc]
+    """Puts the answer in the source notebook, which is the rubric, above the student's answer in words."""
+
+    enabled = True
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        rubrics = _rubrics(resources)
+        cells = []
+        for cell in nb.cells:
+            text = rubrics.get(grade_id_of(cell))
+            if text:
+                quoted = "\n".join(f"> {line}" for line in text.splitlines())
+                cells.append(nbformat.v4.new_markdown_cell(quoted))
+            cells.append(cell)
+        nb.cells = cells
+        return nb, resources
+
+
+def _rubrics(resources: Any) -> dict[str, str]:
+    """Return the rubrics by grade id; none for a page that is not formgrader's, or without a source notebook."""
+    if "submission_id" not in resources:
+        return {}
+    course = Path(resources["metadata"]["path"]).parents[2]  # of autograded/STUDENT/ASSIGNMENT
+    source = course / "source" / resources["assignment_id"] / f"{resources['notebook_id']}.ipynb"
+    try:
+        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
+        written = [cell for cell in cells if cell["cell_type"] == "markdown" and grade_id_of(cell)]
+        return {grade_id_of(c): source_of(c) for c in written if c["metadata"]["nbgrader"].get("solution")}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}

@@ -1,0 +1,157 @@
+"""Where the report's facts come from: the gradebook, the autograded notebooks, the lessons they are made from."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import BaseCell, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy.exc import SQLAlchemyError
+
+from ...authoring.build import COURSE, private
+from ...authoring.source import Lesson
+from ...checking.exercise import Exercise
+from ...errors import Broken
+from ...exercises import Unknown
+from ...language import Text
+from ..course.remarks import RemarksFolder
+from ..course.settings import CourseSettings
+from ..course.standings import standings
+from ..submission.sanitize import Unreadable, read
+from .counts import Answered, Graded
+from .reasons import in_both_languages
+
+_NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
+_NOT_IN_BOOK = Text(
+    "autograded, but the gradebook has no scores: grade it again",
+    "проверена, но в журнале нет оценок: запустите проверку ещё раз",
+)
+
+
+def collect(course: CourseSettings, assignment: str) -> Graded:
+    """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
+    folders = {folder.parent.name: folder for folder in course.graded(assignment)}
+    if not folders:
+        raise Broken(
+            f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
+            f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
+        )
+    graded, names, scores, waiting, flagged = _from_gradebook(course, assignment)
+    remarks = RemarksFolder(course.root, assignment).read_all()
+    said = {student: found.everything for student, found in remarks.items() if found.failed or student in flagged}
+    for name in names:
+        lesson = _lesson(course.root, name)
+        if lesson:
+            graded.lessons.append(lesson[0])
+            ordered = {n: lesson[1][n] for n, _ in lesson[0].with_role("check")}
+            graded.exercises |= {n: Answered(exercise) for n, exercise in ordered.items()}
+    for student, folder in folders.items():
+        page = _page(course.feedback(assignment, student), folder, names)
+        if page:
+            graded.pages[student] = page
+        if student not in scores:
+            graded.unread[student] = _NOT_IN_BOOK
+            continue
+        try:
+            cells = {grade_id: cell for path in _notebooks(folder, names) for grade_id, cell in _cells(path)}
+        except Unreadable as error:
+            graded.unread[student] = in_both_languages(str(error))
+            continue
+        graded.scores[student] = scores[student]
+        graded.add(student, cells, waiting[student])
+    for folder in course.submissions(assignment):
+        if folder.parent.name not in folders:
+            why = [in_both_languages(reason) for reason in said.get(folder.parent.name, [])]
+            told = Text("; ".join(each.en for each in why), "; ".join(each.ru for each in why))
+            graded.unread[folder.parent.name] = told if why else _why_not(folder, names)
+    graded.remarks = {student: reasons for student, reasons in said.items() if student in graded.scores}
+    return graded
+
+
+def _from_gradebook(
+    course: CourseSettings, assignment: str
+) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
+    """Return an empty record and what the gradebook knows.
+
+    That is: names of the notebooks, scores by student (less what being late cost, as nbgrader's export has them), the
+    cells of each student that wait for a person (has one graded the cell before?), and who is flagged.
+    """
+    try:
+        with Gradebook(course.db_url, course.course_id) as book:
+            wanted = book.find_assignment(assignment)
+            scores = {
+                student: max(0.0, score - (late or 0.0))
+                for student, score, late in book.db.query(
+                    SubmittedAssignment.student_id,
+                    SubmittedAssignment.score,
+                    SubmittedAssignment.late_submission_penalty,
+                ).filter(SubmittedAssignment.assignment_id == wanted.id)
+            }
+            waiting: dict[str, dict[str, bool]] = defaultdict(dict)
+            for student, cell, manual in (
+                book.db.query(SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score)
+                .select_from(Grade)
+                .join(BaseCell, Grade.cell_id == BaseCell.id)
+                .join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+                .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                .filter(SubmittedAssignment.assignment_id == wanted.id, Grade.needs_manual_grade)
+            ):
+                waiting[student][cell] = manual is not None
+            names = sorted(notebook.name for notebook in wanted.notebooks)
+            flagged = {student for student, standing in standings(book.db, assignment).items() if standing.flagged}
+            graded = Graded(assignment, float(wanted.max_score))
+            for student in book.students:
+                graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
+            return graded, names, scores, waiting, flagged
+    except MissingEntry as missing:
+        raise Broken(
+            f"the gradebook of {course.root} has no assignment {assignment}: "
+            f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
+        ) from missing
+    except SQLAlchemyError as error:
+        raise Broken(f"{course.db_url} cannot be read: {error}") from error
+
+
+def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
+    """The lesson that a notebook is made from; None for a notebook of another origin."""
+    for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
+        try:
+            (lesson,) = collection.read([name])
+        except Unknown:
+            continue
+        if lesson.file_name == name:
+            return lesson, collection.exercises(lesson)
+    return None
+
+
+def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
+    """Return the first page of feedback on a submission, or else its first graded notebook."""
+    pages = [feedback / f"{name}.html" for name in names]
+    return next((path for path in [*pages, *_notebooks(autograded, names)] if path.is_file()), None)
+
+
+def _notebooks(folder: Path, names: list[str]) -> list[Path]:
+    """The notebooks that were handed in; the first of the assignment's when there is none, to say what is missing."""
+    paths = [folder / f"{name}.ipynb" for name in names]
+    return [path for path in paths if path.exists()] or paths[:1]
+
+
+def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cells with a grade id. Raises Unreadable."""
+    for cell in read(path)["cells"]:
+        match cell:
+            case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
+                yield grade_id, cell
+
+
+def _why_not(folder: Path, names: list[str]) -> Text:
+    """Why a submission has no graded notebook."""
+    try:
+        for path in _notebooks(folder, names):
+            read(path)
+    except Unreadable as error:
+        return in_both_languages(str(error))
+    return _NOT_GRADED

@@ -1,0 +1,184 @@
+"""What a class handed in, counted for the report: by exercise the verdicts, and the wrong answers that are alike.
+
+Nothing of a submission is run, imported or believed: of a notebook only the verdicts on the lesson's own exercises
+count, and what is quoted of an answer is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...authoring.source import Lesson
+from ...checking.exercise import Exercise
+from ...checking.verdict import MIME, STATES, Verdict
+from ...language import Note, Text
+
+NO_VERDICT = "no verdict"  # beside the states of a verdict: the check is gone or never came to one
+BROKEN = "broken"  # the answer cell ended in an error before it defined an answer, for which no verdict has a state
+HELD_BACK = "held back"  # the submission tampered with the check, for which no verdict has a state either
+FLAGS = ("tampered", "fault", "deleted")  # reasons to look at a submission that grading itself found
+
+
+@dataclass
+class Wrong:
+    """Wrong answers that are alike: one recognised mistake (a name of it), or (None) the same behaviour."""
+
+    exercise: Exercise
+    mistake: str | None
+    verdict: Verdict
+    observed: bool  # did the answer run?
+    error: str = ""  # of an answer cell that is broken
+    students: list[str] = field(default_factory=list)
+    code: str = ""  # the shortest of these answers
+
+    def add(self, student: str, code: str) -> None:
+        self.students.append(student)
+        if code.strip() and (not self.code or len(code) < len(self.code)):
+            self.code = code
+
+
+@dataclass
+class Answered:
+    """One exercise: how many submissions are in which state, and the wrong answers.
+
+    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`.
+    """
+
+    exercise: Exercise
+    states: Counter[str] = field(default_factory=Counter)
+    alike: dict[str, Wrong] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> int:
+        return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
+
+    def wrong(self, *, recognised: bool) -> list[Wrong]:
+        """The recognised mistakes, or the other wrong answers, the most frequent first."""
+        found = [each for each in self.alike.values() if (each.mistake is not None) == recognised]
+        return sorted(found, key=lambda each: -len(each.students))
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why a person has to look, and at which cells (grade ids): a word of `FLAGS`, "again" (graded by hand before being
+    autograded anew) or "read"."""
+
+    reason: str
+    detail: str
+    cells: tuple[str, ...]
+
+
+@dataclass
+class Graded:
+    """One assignment: scores by student, its exercises in order, who waits for what, and what could not be read."""
+
+    assignment: str
+    maximum: float
+    lessons: list[Lesson] = field(default_factory=list)
+    scores: dict[str, float] = field(default_factory=dict)
+    exercises: dict[str, Answered] = field(default_factory=dict)
+    waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unread: dict[str, Text] = field(default_factory=dict)
+    remarks: dict[str, list[str]] = field(default_factory=dict)  # by student with a score, why a person has to look
+    names: dict[str, str] = field(default_factory=dict)  # of the students of whom the gradebook has one
+    pages: dict[str, Path] = field(default_factory=dict)  # by student, the page of feedback or the graded notebook
+
+    def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
+        """Add a submission: its cells by grade id, and of those that wait for a person, has one graded them before?"""
+        faults: dict[str, tuple[str, str]] = {}
+        for name, answered in self.exercises.items():
+            verdict, observed = _verdict(cells.get(f"check-{name}", {}), name)
+            answer = cells.get(f"answer-{name}", {})
+            error = _error(answer) if verdict and verdict.state == "not attempted" else ""
+            answered.states[BROKEN if error else _state(verdict)] += 1
+            if verdict and (error or verdict.state == "not yet"):
+                new = Wrong(answered.exercise, verdict.mistake, verdict, observed is not None, error)
+                answered.alike.setdefault(_kind(new), new).add(student, _source(answer))
+            if verdict and verdict.state == "our error":
+                faults[f"check-{name}"] = _fault(verdict)
+        extras = [f"check-{name}" for name, each in self.exercises.items() if not each.exercise.core]
+        reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
+        # What the gradebook knows, and the faults in what it does not.
+        for cell in [*waiting, *(cell for cell in extras if cell in faults)]:
+            otherwise = "again" if waiting.get(cell) else "read" if cell in cells else "deleted"
+            reasons[faults.get(cell) or (otherwise, "")].append(cell)
+        for (reason, detail), concerned in reasons.items():
+            self.waiting[Waiting(reason, detail, tuple(concerned))].append(student)
+
+    def misunderstood(self) -> list[Wrong]:
+        """The wrong answers to graded exercises that more than one student gave, the most frequent first."""
+        alike = [each for answered in self.exercises.values() for each in answered.alike.values()]
+        shared = [each for each in alike if each.exercise.core and each.observed and len(each.students) > 1]
+        return sorted(shared, key=lambda each: (-len(each.students), each.mistake is None))
+
+
+def _kind(wrong: Wrong) -> str:
+    """Return the same for answers of which the page says the same.
+
+    Mistakes that are named by one sentence are one misunderstanding.
+    """
+    if wrong.error:
+        return f"error {wrong.error}"
+    if wrong.mistake is None:
+        finding = wrong.verdict.finding
+        got = [note for note in finding.got if note.id != "raised.line"] if finding else []
+        return f"finding {finding.aspect if finding else ''} {got}"
+    known = wrong.exercise.mistakes.get(wrong.mistake)
+    return f"mistake {known.says.en if known else wrong.mistake}"
+
+
+def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
+    """The verdict that a check came to, and the hash of what was observed, if anything was."""
+    found: list[tuple[Any, Any]] = []
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else []:
+        match output:
+            case {"output_type": "execute_result", "data": {**data}, "metadata": {**metadata}} if MIME in data:
+                found.append((data[MIME], metadata.get("observed")))
+    if len(found) != 1:
+        return None, None
+    ((record, observed),) = found
+    try:
+        verdict = Verdict.from_json(record)
+    except (LookupError, TypeError, AttributeError):  # written by another version, or by nobody of ours
+        return None, None
+    named = verdict.mistake is None or isinstance(verdict.mistake, str)
+    whole = verdict.exercise == exercise and verdict.state in STATES and named
+    return (verdict, observed if isinstance(observed, str) else None) if whole else (None, None)
+
+
+def _state(verdict: Verdict | None) -> str:
+    """Return the state that a check is counted under."""
+    if verdict is None:
+        return NO_VERDICT
+    tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
+    return HELD_BACK if tampered else verdict.state
+
+
+def _fault(verdict: Verdict) -> tuple[str, str]:
+    """What is wrong with a check that failed: of whose making, and the little that is known."""
+    note = verdict.finding.got[0] if verdict.finding and verdict.finding.got else Note("", {})
+    said = note.parameters if isinstance(note.parameters, dict) else {}
+    if note.id == "fault.tampered":
+        return "tampered", str(said.get("what", ""))[:200]
+    return "fault", str(said.get("error", ""))[:200]
+
+
+def _error(cell: dict[str, Any]) -> str:
+    """Return the error that an answer cell ended in; nothing for the one of the cell that was handed out."""
+    outputs = cell.get("outputs")
+    for output in outputs if isinstance(outputs, list) else []:
+        match output:
+            case {"output_type": "error", "ename": str(name), "evalue": str(value)} if name != "NotImplementedError":
+                value = re.sub(r" \([^()]*, line \d+\)$", "", value)
+                return f"{name}: {value}".removesuffix(": ")[:200]
+    return ""
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)

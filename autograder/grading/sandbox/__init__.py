@@ -1,0 +1,1 @@
+"""Isolated processes in which students' code runs, on Linux."""

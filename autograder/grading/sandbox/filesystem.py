@@ -1,0 +1,129 @@
+"""The file system of the isolated processes: no more than Python needs, read-only, and empty folders to write in."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from .libc import check, libc
+
+_EXERCISES = Path(__file__).parents[2] / "exercises"
+HOME, TMP = "/home/student", "/tmp"
+# From <sys/mount.h>; the numbers are part of the kernel's interface and do not change.
+_READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 32, 4096, 0x4000, 1 << 18
+_DETACH = 2  # umount2
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}  # libc has no function for it
+_NEW_ROOT = "/tmp"  # any folder that exists everywhere: it is covered in the new namespace only
+
+
+def visible() -> list[Path]:
+    """What of the disk can be seen inside: no more than Python, its packages and the system's libraries and tools.
+
+    Of an editable install only the package's own folder is there, not the repository around it.
+    """
+    package = Path(__file__).parents[2]
+    prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
+    wanted = [Path("/usr/lib"), Path("/usr/lib64"), Path("/usr/bin"), Path("/lib"), Path("/lib64"), Path("/bin")]
+    wanted += [prefix / part for prefix in prefixes for part in ("bin", "lib", "lib64", "pyvenv.cfg")]
+    wanted += [Path(path) for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    wanted += [Path(sysconfig.get_paths()["stdlib"]), package, Path("/etc/ld.so.cache"), Path("/etc/localtime")]
+    found: list[Path] = []
+    for path in sorted({path for path in wanted if path.exists()}):
+        if not any(path.is_relative_to(above) and not above.is_symlink() for above in found):
+            found.append(path)
+    return found
+
+
+def make(user: int) -> None:
+    """Put it together, in a mount namespace of one's own, as the first process of a process namespace.
+
+    `user` is the number of the only one that is known inside.
+
+    Raises CannotIsolate.
+    """
+    root = _NEW_ROOT
+    _mount("none", "/", None, _RECURSIVE | _PRIVATE)
+    _below_writable()
+    # Opened before `root` is covered: what is shown may lie below it.
+    shown = [(path, path.is_dir(), None if path.is_symlink() else os.open(path, os.O_PATH)) for path in visible()]
+    links = {path: path.readlink() for path, _, opened in shown if opened is None}
+    _mount("tmpfs", root, "tmpfs", _NO_SUID | _NO_DEV, "size=4m,mode=755")
+    for folder in ("proc", "dev", "etc", "old", HOME[1:], TMP[1:]):
+        Path(root, folder).mkdir(parents=True, exist_ok=True)
+    for path, is_folder, opened in shown:
+        if opened is None:
+            Path(root + str(path)).parent.mkdir(parents=True, exist_ok=True)
+            Path(root + str(path)).symlink_to(links[path])
+        else:
+            _show(opened, Path(root + str(path)), is_folder)
+    _cover(Path(root + str(_EXERCISES)))
+    for device in ("null", "zero", "random", "urandom"):
+        Path(root, "dev", device).touch()
+        _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)
+    Path(root, "dev", "shm").symlink_to(TMP)
+    Path(root, "etc", "passwd").write_text(f"student:x:{user}:{user}::{HOME}:/bin/sh\n", encoding="utf-8")
+    _mount("proc", root + "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)  # granted while the old one can be seen
+
+
+def _cover(exercises: Path) -> None:
+    """Leave only the loader of the package's exercises: their modules hold programs, and the keys hold results."""
+    loader = (exercises / "__init__.py").read_bytes()
+    _mount("tmpfs", str(exercises), "tmpfs", _NO_SUID | _NO_DEV, "size=1m,mode=755")
+    (exercises / "__init__.py").write_bytes(loader)
+    _mount(None, str(exercises), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _NO_DEV)
+
+
+def change() -> None:
+    """Let it be this process's root. Raises CannotIsolate."""
+    os.chdir(_NEW_ROOT)
+    check("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
+    os.chdir("/")
+    check("umount2", libc.umount2(b"/old", _DETACH))
+    os.rmdir("/old")
+    _mount_empty(1 << 30)
+    _mount(None, "/", None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _NO_DEV)
+
+
+def renew(disk_bytes: int) -> None:
+    """Cover /proc, home and tmp with new ones: in a child, with namespaces of its own. Raises CannotIsolate."""
+    _mount("proc", "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)
+    _mount_empty(disk_bytes)
+    os.chdir(HOME)
+
+
+def _mount_empty(disk_bytes: int) -> None:
+    """New folders to write in, with what lies below them shown again: a package that is installed in /tmp, say."""
+    kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
+    for folder in (HOME, TMP):
+        size = f"size={disk_bytes // 2},nr_inodes=20000,mode=777"
+        _mount("tmpfs", folder, "tmpfs", _NO_SUID | _NO_DEV, size)
+    for path, is_folder, opened in kept:
+        _show(opened, path, is_folder)
+
+
+@functools.cache  # found once, by the template, before anything is covered
+def _below_writable() -> list[Path]:
+    return [path for path in visible() if path.is_relative_to(HOME) or path.is_relative_to(TMP)]
+
+
+def _show(opened: int, inside: Path, is_folder: bool) -> None:
+    """Let `inside` be the file or folder behind a descriptor, read-only, and close the descriptor."""
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    if is_folder:
+        inside.mkdir(exist_ok=True)
+    else:
+        inside.touch()
+    _mount(f"/proc/self/fd/{opened}", str(inside), None, _BIND | _RECURSIVE)
+    os.close(opened)
+    kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a mount's own flags cannot be taken off
+    _mount(None, str(inside), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | kept)
+
+
+def _mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    encoded = (part.encode() if part is not None else None for part in (source, target, kind))
+    result = libc.mount(*encoded, ctypes.c_ulong(flags), data.encode() if data is not None else None)
+    check(f"mount {target}", result)

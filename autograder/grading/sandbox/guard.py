@@ -1,0 +1,187 @@
+"""What a submission must not have changed: torch's functions, the builtins, IPython and the course's own code.
+
+Every child is a fork of one template, so in an untouched child each of these objects has the address that it has in
+any other. A salted hash of the addresses is compared with an untouched sibling's; the salt comes after the answer.
+Looked at name by name is only what a comparison of memory (`tables`) does not find untouched.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import hashlib
+import re
+import sys
+from array import array
+from collections.abc import Iterable, Mapping
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+import torch
+
+from ...checking.exercise import Exercise
+from .active_hooks import LeftOn
+from .audit_hook import watch
+from .channel import pin
+from .dict_snapshot import Table, Tables
+
+_GUARDED = re.compile(
+    r"builtins|torch|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
+    r"|torch\.nn\.(functional|parameter|modules\.(module|linear|activation|loss|container))|torch\.linalg|torch\.random"
+    r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
+    r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
+    r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
+)  # what probes and our own code call by name
+_ONLY_SHOWN = re.compile(
+    r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
+    r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
+)  # what no observation rests on: how things are displayed, what a reload writes anew, what warnings leave
+_WATCHED = (
+    FunctionType,
+    BuiltinFunctionType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    GetSetDescriptorType,
+    property,
+    type,
+)
+
+
+def _is_old(kind: type) -> bool:
+    """torch.FloatTensor and the like: stand-ins of torch.Tensor that nothing calls."""
+    return kind.__module__ == "torch" and kind.__name__.endswith("Tensor") and kind is not torch.Tensor
+
+
+class _Names:
+    """Names of one namespace: what those that are watched stand for, and those that it does not have but would hide."""
+
+    def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
+        self.where, self._namespace, self._was, self._hiding = where, namespace, was, hiding
+        items = namespace if isinstance(namespace, dict) else gc.get_referents(namespace)[0]  # `vars` of a class
+        self.table = Table(items)
+        self.addresses = self.addresses_now()
+
+    def addresses_now(self) -> bytes:
+        # An object's own hash is made of its address; `id` would ask the audit hook, thousands of times.
+        return array("q", map(object.__hash__, map(self._namespace.get, self._was))).tobytes()
+
+    def changed(self) -> list[str]:
+        names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
+        return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+class Guard:
+    """The objects that are watched. Made in the template, before any student's line; it keeps the originals alive."""
+
+    def __init__(self, exercises: Mapping[str, ModuleType]) -> None:
+        """Watch what `sys.modules` holds, and modules of exercises by lesson, which are not in it."""
+        self._names: list[_Names] = []
+        self._functions: dict[int, str] = {}
+        self._closures: list[tuple[str, Any, Any]] = []
+        self.refused: list[str] = []  # what `watch` has refused
+        seen: set[int] = set()
+        modules: dict[str, Any] = {}
+        # Ours last: what they take from torch is then watched, and called, as torch's.
+        for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
+            if _GUARDED.fullmatch(name) and module is not None:
+                modules[name] = module
+                hiding = frozenset(vars(builtins)) - vars(module).keys()
+                self._watch(name, vars(module), seen, hiding, whole=name.startswith("autograder"))
+        for name, module in exercises.items():
+            hiding = frozenset(vars(builtins)) - vars(module).keys()
+            self._watch(f"autograder.exercises.{name}", vars(module), seen, hiding, whole=True)
+        self._watch("torch.Tensor", vars(torch._C.TensorBase), seen)
+        self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
+        self._lesson: str | None = None
+        self._look_at(self._names)
+        processwide = LeftOn()
+        self.in_order, self.left_on = processwide.in_order, processwide.now
+        pin(self)
+
+    def _watch(
+        self,
+        where: str,
+        namespace: Mapping[str, Any],
+        seen: set[int],
+        hiding: frozenset[str] = frozenset(),
+        whole: bool = False,
+    ) -> None:
+        """`whole`: every name, not only functions and classes. Of an exercise, and a table beside it, what is in it."""
+        was: dict[str, Any] = {}
+        for name, value in list(namespace.items()):
+            # By type: `isinstance` would ask some of torch's stand-in objects what they are, and they warn or raise.
+            inner = value.__func__ if type(value) in (staticmethod, classmethod) else value
+            if not whole and not issubclass(type(inner), _WATCHED):
+                continue
+            path = f"{where}.{name}"
+            if _ONLY_SHOWN.fullmatch(path):
+                continue
+            was[name] = value
+            if id(inner) in seen:
+                continue
+            seen.add(id(inner))
+            if isinstance(inner, property):
+                accessors = (inner.fget, inner.fset, inner.fdel)
+                self._functions |= {id(each): path for each in accessors if isinstance(each, FunctionType)}
+            if isinstance(inner, FunctionType):
+                self._functions[id(inner)] = path
+                if whole:
+                    self._closures += [(path, cell, cell.cell_contents) for cell in inner.__closure__ or ()]
+            elif type(inner) is Exercise:
+                self._watch(path, vars(inner), seen, whole=True)
+            elif type(inner) is dict and where.startswith("autograder.exercises.") and name != "__builtins__":
+                self._watch(path, inner, seen, whole=True)
+            elif isinstance(inner, type) and _GUARDED.fullmatch(str(inner.__module__)) and not _is_old(inner):
+                inherited = frozenset(name for base in inner.__mro__[1:] for name in vars(base))
+                self._watch(path, vars(inner), seen, inherited - vars(inner).keys())
+        if was or hiding:
+            self._names.append(_Names(where, namespace, was, hiding))
+
+    def focus(self, lesson: str) -> None:
+        """Look at the exercises of one lesson only from now on: those of the others are most of what there is."""
+        if lesson == self._lesson:
+            return
+        self._lesson = lesson
+        others = re.compile(rf"autograder\.exercises\.(?!{lesson}\b)[a-z]\w*(\..*)?")
+        self._look_at([names for names in self._names if not others.fullmatch(names.where)])
+
+    def _look_at(self, names: list[_Names]) -> None:
+        self._looked_at = names
+        self._tables = Tables(each.table for each in names)
+        self._addresses = _digest(each.addresses for each in names)
+
+    def changed(self) -> list[str]:
+        """Return the names of what is not what it was."""
+        return self._named(self._tables.changed())
+
+    def _named(self, tables: list[int]) -> list[str]:
+        found = [path for index in tables for path in self._looked_at[index].changed()]
+        found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
+        return found
+
+    def proof(self, salt: str) -> tuple[list[str], str]:
+        """What `changed` says, and a fingerprint: the same in every untouched child of one template.
+
+        `salt` is new for each time it is asked.
+        """
+        tables = self._tables.changed()
+        now, changed = self._addresses, [self._looked_at[index] for index in tables]
+        if any(names.addresses_now() != names.addresses for names in changed):
+            now = _digest(names.addresses_now() for names in self._looked_at)
+        cells = array("q", (object.__hash__(cell.cell_contents) for _, cell, _ in self._closures))
+        return self._named(tables), _digest((salt.encode(), now, cells.tobytes())).hex()
+
+    def watch(self) -> None:
+        """Refuse a student's own code the ways to what is hidden from now on, and note them in `refused`."""
+        watch(self._functions, self.refused)

@@ -1,0 +1,197 @@
+"""Shut processes into namespaces and limits of their own. Linux only; kernel features, no system package.
+
+What is inside sees: the interpreter, the installed packages and the standard libraries, read-only; empty folders for
+home and tmp; its own processes and nothing of the machine's; no network. It holds no capability and can get none.
+
+The template is put apart once (`prepare`, `go_inside`), which costs most; each child of it goes the rest of the way
+(`between_forks` in the template, `enter` in the child).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import filesystem as root
+from . import seccomp as syscalls
+from .libc import CannotIsolate, check, libc
+
+# From <sched.h>, <sys/prctl.h>; the numbers are part of the kernel's interface and do not change.
+_NEW_MOUNTS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PIDS, _NEW_NET = (
+    0x00020000,
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)
+_SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES, _SIGKILL = 1, 4, 24, 38, 9
+_CAPABILITIES_3 = 0x20080522
+_SYS_PTRACE, _SYS_ADMIN = 19, 21
+
+INSIDE, NOBODY = 1000, 65534  # the user inside; the real one when the grader is root, whom limits do not bind
+_ALL = ["0", "0", "4294967295"]  # a uid_map that changes nothing: the machine itself
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Seconds are wall time; bytes are bytes."""
+
+    cell_seconds: float = 60
+    total_seconds: float = 600
+    memory: int = 4 << 30
+    processes: int = 64
+    open_files: int = 256
+    file_bytes: int = 64 << 20
+    disk_bytes: int = 256 << 20
+    output_bytes: int = 1 << 20  # of one cell
+
+
+def prepare() -> None:
+    """Put the calling process, while it is small, apart from the machine's processes and mounts.
+
+    Returns in a new process, the first of its process namespace; the calling one waits for it and ends with it.
+    Raises CannotIsolate in the calling process.
+    """
+    # Root of the machine, that is: in a container with users of its own, root is an ordinary user of the machine.
+    root_user = os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="utf-8").split() == _ALL
+    as_root = root_user and bool(_effective_capabilities() >> _SYS_ADMIN & 1)
+    if root_user and not as_root:
+        _become_nobody()
+        if unreadable := [path for path in root.visible() if not os.access(path, os.R_OK | os.X_OK) and path.is_dir()]:
+            raise CannotIsolate(
+                f"as user nobody {unreadable[0]} cannot be read: install Python and the course elsewhere"
+            )
+    user, group = os.geteuid(), os.getegid()
+    check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_PIDS | (0 if as_root else _NEW_USER)))
+    if not as_root:
+        _map_user(user, group)
+    _fork_first()
+
+
+def go_inside() -> None:
+    """After `prepare`: into a file system of its own. Raises CannotIsolate."""
+    root.make(INSIDE)
+    root.change()
+    syscalls.program()  # made once, for all children
+
+
+@contextlib.contextmanager
+def between_forks() -> Iterator[None]:
+    """What the template forks inside becomes the first process of a new process namespace."""
+    check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
+    template = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() == template:
+            own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+            check("setns", libc.setns(own, _NEW_PIDS))
+            os.close(own)
+
+
+def enter(limits: Limits) -> None:
+    """Go the rest of the way, in a fork of the template. Raises CannotIsolate before anything is run.
+
+    File descriptors stay open: closing them is the caller's affair.
+    """
+    check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
+    root.renew(limits.disk_bytes)
+    check("sethostname", libc.sethostname(b"grading", 7))
+    # The grader, at any child's memory. Another user has the capability inside the template's namespace only.
+    may_look = os.geteuid() == 0 and bool(_effective_capabilities() >> _SYS_PTRACE & 1)
+    if os.geteuid() == 0:
+        _become_nobody()
+    user, group = os.geteuid(), os.getegid()
+    check("unshare(CLONE_NEWUSER)", libc.unshare(_NEW_USER))
+    _map_user(user, group)
+    _forbid_more_namespaces()
+    _seal()
+    _limit(limits)
+    if may_look:  # another grader could not measure the child's memory any more
+        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # nobody inside opens /proc/*/mem
+
+
+def _effective_capabilities() -> int:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(next(line for line in status.splitlines() if line.startswith("CapEff:")).split()[1], 16)
+
+
+def _become_nobody() -> None:
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def _map_user(user: int, group: int) -> None:
+    """Be user 1000 inside; outside, files and signals are still those of `user`."""
+    try:
+        # A process whose ids were changed does not own its /proc files until it says that it may be looked at.
+        libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)
+        Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
+        Path("/proc/self/uid_map").write_text(f"{INSIDE} {user} 1", encoding="utf-8")
+        Path("/proc/self/gid_map").write_text(f"{INSIDE} {group} 1", encoding="utf-8")
+    except OSError as error:
+        raise CannotIsolate(f"map the user: {error.strerror}") from error
+
+
+def _fork_first() -> None:
+    """Become the first process of the new process namespace. When that one ends, all others inside end with it."""
+    first = os.fork()
+    if first:
+        _, status = os.waitpid(first, 0)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Let the kernel kill this process as soon as the one that forked it has ended."""
+    check("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
+
+
+def _forbid_more_namespaces() -> None:
+    """Nested user namespaces would give capabilities back, over things inside only, but there is no need for them."""
+    try:
+        Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="utf-8")
+    except OSError as error:
+        raise CannotIsolate(f"forbid namespaces: {error.strerror}") from error
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Data(ctypes.Structure):
+    _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
+
+
+def _seal() -> None:
+    """Give up every capability, and the ways to get one by running a program."""
+    check("prctl", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    for capability in range(64):
+        libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
+    check("capset", libc.capset(ctypes.byref(_Header(_CAPABILITIES_3, 0)), (_Data * 2)()))
+    end_with_parent()  # a change of user has cleared it
+    check("prctl(PR_SET_SECCOMP)", syscalls.refuse())
+
+
+def _limit(limits: Limits) -> None:
+    size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
+    for what, most in (
+        (resource.RLIMIT_CPU, int(limits.total_seconds)),
+        (resource.RLIMIT_AS, size + limits.memory),  # of each process; the sum of all is watched from outside
+        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))

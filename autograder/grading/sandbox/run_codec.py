@@ -1,0 +1,91 @@
+"""Plain data between the grader and its isolated processes: a rehearsal in, runs of a probe out and checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...checking.observe import Raised, Run, decode_run, encode_run
+from ...language import LANGUAGES, Note
+from ...messages.interface import MESSAGES
+
+_LONGEST = 4000  # characters of a text on a card
+_MOST = 50  # notes on one run, or inputs that it edited
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Everything that a template runs before its first child, as JSON data."""
+
+    lesson: str
+    module: str = ""  # source of the lesson's exercises, redacted; empty where children load it themselves
+    notebooks: list[list[str]] = field(default_factory=list)  # cells as they were released
+    imports: list[str] = field(default_factory=list)  # names of modules
+    mistakes: dict[str, str] = field(default_factory=dict)  # by exercise, the source of all its mistakes
+
+
+def pack_run(run: Run) -> dict[str, Any]:
+    """Everything about a run, as JSON data."""
+    packed = {**encode_run(run), "called": run.called, "inputs": run.inputs, "edited": list(run.edited)}
+    packed["notes"] = [[note.id, _plain(note.parameters)] for note in run.notes]
+    if run.raised:
+        packed["raised"] = {**packed["raised"], "parameters": _plain(run.raised.parameters)}
+        packed["at"] = [run.raised.line, run.raised.code]
+    return packed
+
+
+def unpack_run(data: Any) -> Run:
+    """The run that `pack_run` wrote. Raises ValueError for anything else, whatever it is."""
+    try:
+        core = {key: data[key] for key in (("raised",) if "raised" in data else ("values", "edited"))}
+        run = decode_run(core)
+        notes = tuple(unpack_note(*item) for item in data["notes"][:_MOST])
+        raised = run.raised
+        if raised is not None:
+            note = unpack_note(raised.id, raised.parameters)
+            line, code = data["at"]
+            line = None if line is None else int(line)
+            raised = Raised(_text(raised.whose), note.id, note.parameters, line, _text(code))
+        edited = tuple(_text(name) for name in data["edited"][:_MOST])
+        return replace(
+            run, raised=raised, notes=notes, edited=edited, called=_text(data["called"]), inputs=_text(data["inputs"])
+        )
+    except ValueError:
+        raise
+    except Exception as error:  # a list where a dict should be, a shape that does not fit, a number too large
+        raise ValueError(f"not a run: {type(error).__name__}") from None
+
+
+def unpack_note(id: object, parameters: object) -> Note:
+    """A note that can be read in every language. Raises ValueError for another."""
+    if not (isinstance(id, str) and id in MESSAGES and isinstance(parameters, dict)):
+        raise ValueError("not a note")
+    note = Note(id, {str(name): _scalar(value) for name, value in parameters.items()})
+    try:
+        for language in LANGUAGES:
+            MESSAGES[id].format(**note.parameters).read(language)
+    except (LookupError, ValueError, TypeError) as error:
+        raise ValueError("not a note") from error
+    return note
+
+
+def _plain(parameters: dict[str, object]) -> dict[str, object]:
+    kept = (bool, int, float, str, type(None))
+    return {name: value if isinstance(value, kept) else str(value) for name, value in parameters.items()}
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, (int, float)) and math.isfinite(value) and abs(value) < 1e18:
+        return value
+    if value is None:
+        return value
+    raise ValueError("not a parameter of a note")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value[:_LONGEST]

@@ -1,0 +1,179 @@
+"""IPython's shell as a submission finds it: what it shows is kept in nbformat's form, bounded, and not printed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import Type
+from traitlets.config import Config
+
+from ...messages.interface import message
+from .audit_hook import Refused
+from .shell_commands import Store, run_command
+
+
+class Outputs:
+    """The outputs of one cell in nbformat's form, bounded in size."""
+
+    def __init__(self) -> None:
+        self.clear(0)
+
+    def clear(self, limit: int) -> None:
+        self.cells: list[dict[str, Any]] = []
+        self.left = limit
+        self._complete = True
+
+    def add(self, output: dict[str, Any], size: int) -> None:
+        """An output that fits. For those that do not there is one error: to nbgrader a cell without any has passed."""
+        if size <= self.left:
+            self.cells.append(output)
+        elif self._complete:
+            self._complete = False
+            lines = message("run.left_out").read(None).splitlines()
+            self.cells.append({"output_type": "error", "ename": "TooLong", "evalue": "", "traceback": lines})
+        self.left -= min(size, max(self.left, 0))
+
+    def end_with(self, error: str, lines: list[str]) -> None:
+        """Show `lines` as the text of an error of that name, in the place of its own, whatever room is left."""
+        self.cells = [output for output in self.cells if output.get("ename") != error]
+        self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
+
+    def stream(self, name: str, text: str) -> None:
+        text = text[: max(self.left, 0)]
+        self.left -= len(text)
+        last = self.cells[-1] if self.cells else {}
+        if last.get("output_type") == "stream" and last["name"] == name:
+            last["text"] += text
+        elif text:
+            self.cells.append({"output_type": "stream", "name": name, "text": text})
+
+
+class Stream:
+    """`sys.stdout` or `sys.stderr` of a cell."""
+
+    encoding, errors, closed = "utf-8", "replace", False
+
+    def __init__(self, name: str, outputs: Outputs, descriptor: int) -> None:
+        self.name, self._outputs = f"<{name}>", outputs
+        self._of, self._descriptor = name, descriptor
+
+    def fileno(self) -> int:
+        """Return the descriptor whose text is shown in the same cell: `faulthandler` and `subprocess` ask for it."""
+        return self._descriptor
+
+    def write(self, text: str) -> int:
+        self._outputs.stream(self._of, str(text))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+
+def _size(data: dict[str, Any]) -> int:
+    return sum(len(str(value)) for value in data.values())
+
+
+class Hook(DisplayHook):
+    """The value of a cell's last expression."""
+
+    def start_displayhook(self) -> None:
+        pass
+
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
+        data = _encoded(format_dict)
+        count = self.shell.execution_count - 1  # it is raised before the value is shown
+        output = {"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": count}
+        self.shell.outputs.add(output, _size(data))
+
+    def finish_displayhook(self) -> None:
+        pass
+
+
+class Publisher(DisplayPublisher):
+    """What `display` shows."""
+
+    def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
+        encoded = _encoded(data)
+        output = {"output_type": "display_data", "data": encoded, "metadata": {}}
+        self.shell.outputs.add(output, _size(encoded))
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.outputs.cells.clear()
+
+
+def _encoded(data: dict[str, Any]) -> dict[str, Any]:
+    """Text as it is, bytes in base64: nbformat's way. Other things (a record of ours, say) are not shown."""
+    texts = {kind: value for kind, value in data.items() if isinstance(value, str)}
+    raw = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
+    return {**texts, **raw}
+
+
+class Shell(InteractiveShell):
+    """IPython's shell, whose outputs are kept instead of printed."""
+
+    displayhook_class = Type(Hook)
+    display_pub_class = Type(Publisher)
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.outputs = Outputs()
+        super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # it has a thread and a file
+        self.db = Store()
+        self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
+        for name in ("autosave", "clear"):  # a Jupyter kernel has them
+            self.register_magic_function(lambda line: None, "line", name)
+
+    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
+        """Run one statement of a cell. Returns whether the rest of the cell is left out.
+
+        After something refused it is not: a helper that is defined below costs nobody points.
+        """
+        failed: bool = await super().run_code(code_obj, result, async_=async_)
+        return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: list[str]) -> None:
+        name, said = getattr(etype, "__name__", str(etype)), _said(evalue)
+        error = {"output_type": "error", "ename": name, "evalue": said, "traceback": [str(line) for line in stb]}
+        self.outputs.add(error, sum(map(len, error["traceback"])) + len(said))
+
+    @contextmanager
+    def _tee(self, channel: str) -> Iterator[None]:
+        """IPython keeps a second copy of all that is printed, without a limit: here, none."""
+        yield
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Do nothing: figures are shown inline, and `%matplotlib` asks for no more."""
+
+    def system_piped(self, cmd: str) -> None:
+        """Run what follows `!`, without a terminal."""
+        self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
+
+    system = system_piped  # IPython has both names, too
+
+    def init_virtualenv(self) -> None:
+        """The environment is the one that the template runs in."""
+
+
+def _said(error: object) -> str:
+    try:
+        return str(error)[:4000]
+    except BaseException:  # a student's own exception class may be broken
+        return ""

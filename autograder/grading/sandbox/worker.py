@@ -1,0 +1,227 @@
+"""What runs in the isolated child: a submission's cells in IPython, and the probes when a check is reached.
+
+It decides nothing. What it is asked and answers is plain data (`channel`).
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import torch
+
+from ... import exercises
+from ...checking.containment import TimeIsUp, as_in_a_fresh_process, limited
+from ...checking.exercise import Exercise
+from ...checking.judge import screen
+from ...checking.observe import Run, code_digest, functions_of, observe_in_order
+from ...messages.interface import message
+from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
+from .guard import Guard
+from .namespaces import Limits
+from .run_codec import pack_run
+from .shell import Shell, Stream
+from .threads import OtherThreads
+
+# Names of files with our code. Modules of exercises are run from text, under names like the last two.
+_OURS = (f"{Path(__file__).parents[2]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
+_TRIES = 3  # of an observation during which another thread runs
+
+
+def _fault() -> str:
+    try:
+        return traceback.format_exc(limit=-4)[-2000:]
+    except BaseException:
+        return "an exception that cannot be shown"
+
+
+def _put(files: dict[str, str]) -> None:
+    """Write files that are given in base64 by relative path."""
+    for name, data in files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(data))
+
+
+def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
+    """Answer the grader until it hangs up. Never returns."""
+    torch.set_num_threads(1)
+    worker, me = Worker(shell, guard, limits, modules), os.getpid()
+    try:
+        channel.agree(channel.receive()["key"])
+        guard.watch()
+        while True:
+            asked = channel.receive()
+            try:
+                answer = getattr(worker, f"do_{asked.pop('do')}")(**asked)
+            except BaseException:  # ours, or what the submission made of our code; the grader cannot tell
+                answer = {"fault": _fault()}
+            if os.getpid() != me:  # a copy that the submission made of this process
+                break
+            answer["refused"] = guard.refused[:20]
+            try:
+                channel.send(answer, largest=LARGEST_ANSWER)
+            except ValueError as error:  # larger than a message may be
+                channel.send({"fault": str(error)})
+    except Malformed:  # somebody else reads from the socket, too
+        channel.send({"tampered": "a message for the worker"})
+    except Closed:
+        pass
+    finally:
+        os._exit(0)
+
+
+def _with_programs(exercise: Exercise, source: str) -> Exercise:
+    """Return `exercise` with cases that find the definitions of `source`, and nothing of the exercise's module."""
+    cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
+    exec(compile(source, "<programs>", "exec"), namespace)
+    return replace(exercise, generate=FunctionType(cases.__code__, namespace, cases.__name__))
+
+
+class Worker:
+    """What the grader can ask for, one method each."""
+
+    def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
+        self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
+        self._known: dict[str, Exercise] = {}
+        self._changed: list[str] = []  # before the last observation
+        self._descriptors = _Descriptors()
+        pin(self)
+
+    def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
+        """Put an assignment's files beside the notebook, and get the exercises before any student's line runs.
+
+        What a notebook itself can load of them afterwards are their texts.
+        """
+        files = dict(files)
+        own = files.pop(f"exercises/{lesson}.py", None)  # of a private lesson
+        _put(files)
+        if own is not None:
+            name, source = f"private_exercises.{lesson}", base64.b64decode(own).decode()
+            self._known = exercises.defined_in(exercises.module_of_source(name, source, f"<{name}>"))
+        elif lesson in self._modules:
+            self._known = exercises.defined_in(self._modules[lesson])
+        if lesson:
+            exercises.provide(lesson, {name: each.texts() for name, each in self._known.items()})
+        self._guard.focus(lesson)
+        return self._known
+
+    def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
+        """Get ready for an assignment."""
+        self.begin(lesson, files)
+        return {}
+
+    def do_take(self, files: dict[str, str]) -> dict[str, Any]:
+        """Put a student's own files beside the notebook: after the exercises are loaded, so that none is replaced."""
+        for name, data in files.items():
+            with contextlib.suppress(OSError):  # its place is taken, or the disk is full
+                _put({name: data})
+        sys.path.append("")  # modules are found there as beside a notebook in Jupyter, after all that is installed
+        importlib.invalidate_caches()
+        return {}
+
+    def do_cell(self, source: str) -> dict[str, Any]:
+        """Run one cell. What it writes to file descriptors 1 and 2 past Python counts as printed, too."""
+        shell, outputs = self._shell, self._shell.outputs
+        outputs.clear(self._limits.output_bytes)
+        for number in (1, 2):
+            self._descriptors.take(number, 0)  # what a probe has written
+        before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)  # type: ignore[assignment]
+        try:
+            with limited(self._limits.cell_seconds):
+                result = shell.run_cell(source, store_history=True)
+            # The next alarm ends IPython while it shows the first one, and silence would be nbgrader's full marks.
+            if isinstance(result.error_in_exec or result.error_before_exec, TimeIsUp):
+                outputs.end_with(TimeIsUp.__name__, message("run.cell").read(None).splitlines())
+        except BaseException as error:  # from a hook of the student's, or the alarm between two steps of IPython
+            shell._showtraceback(type(error), error, [type(error).__name__])
+        finally:
+            sys.stdout, sys.stderr = before
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            outputs.stream(name, self._descriptors.take(number, max(outputs.left, 0)).decode(errors="replace"))
+        return {"outputs": outputs.cells}
+
+    def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
+        """Run an exercise's probe on the cases of a seed, with what the submission defined by now.
+
+        `programs` is the source of what a learner's test is tried on.
+        """
+        asked = self._known[exercise]
+        if programs:
+            asked = _with_programs(asked, programs)
+        namespace = self._shell.user_ns
+        absent = screen(asked, namespace)
+        if absent is not None:
+            finding = absent.finding
+            assert finding is not None
+            return {"absent": [absent.state, finding.got[0].id, finding.got[0].parameters]}
+        answer = namespace[asked.asks]
+        runs = self._observe_alone(asked, answer, seed)
+        if any(function.__code__.co_filename.startswith(_OURS) for function in functions_of(answer)):
+            self._changed.append("the answer is code of the course's own files")
+        return {"runs": [pack_run(run) for run in runs]}
+
+    def _observe_alone(self, exercise: Exercise, answer: object, seed: str) -> list[Run]:
+        """Observe once more when another thread ran meanwhile: most of them wait nearly all the time."""
+        for _ in range(_TRIES):
+            with self._guard.in_order(), as_in_a_fresh_process() as unusual:
+                threads = OtherThreads()
+                self._changed = self._guard.changed()
+                runs = observe_in_order(exercise, answer, seed, unusual)
+                self._changed += self._guard.left_on()
+                if not threads.have_run():
+                    return runs
+        self._changed.append("another thread ran during the check")
+        return runs
+
+    def do_code(self, exercise: str) -> dict[str, Any]:
+        """Which code the answer is."""
+        return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
+
+    def do_guard(self, salt: str) -> dict[str, Any]:
+        """What was changed, now or before the last observation, and the proof that nothing is."""
+        with self._guard.in_order(), as_in_a_fresh_process():
+            now, fingerprint = self._guard.proof(salt)
+        return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20], "fingerprint": fingerprint}
+
+    def do_modules(self) -> dict[str, Any]:
+        """Names of the modules that are imported by now."""
+        return {"modules": sorted(sys.modules)}
+
+
+class _Descriptors:
+    """File descriptors 1 and 2 of this process, led to files without a name: what C code and other programs write."""
+
+    def __init__(self) -> None:
+        self._files = {}
+        for number in (1, 2):
+            file = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600)
+            os.dup2(file, number)
+            os.close(file)
+            self._files[number] = os.fstat(number).st_ino
+        pin(self)
+
+    def take(self, number: int, most: int) -> bytes:
+        """At most so many bytes of what was written since it was last asked. Nothing if the submission has put
+        something else there."""
+        try:
+            found = os.fstat(number)
+            if found.st_ino != self._files[number] or not found.st_size:
+                return b""
+            written = os.pread(number, most, 0)
+            os.ftruncate(number, 0)
+            os.lseek(number, 0, os.SEEK_SET)
+            return written
+        except OSError:  # closed
+            return b""

@@ -1,0 +1,1 @@
+"""One submission: its files, its notebook run and judged, its scores."""

@@ -1,0 +1,102 @@
+"""The files that lie beside the notebooks of a submission, within limits."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..course.folders import RECORD
+from .sanitize import Unreadable, load
+
+MOST_FILES, LARGEST = 200, 20 << 20  # files beside the notebooks, and bytes of them together
+_MOST_ENTRIES = 5_000  # files that are looked at
+_NAMED = 5  # ignored files that are named one by one
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's own: they go before the limits
+
+
+@dataclass
+class Extras:
+    """The notebooks below a folder by relative path, and the contents of the other files."""
+
+    notebooks: list[str] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)  # by relative path, why
+
+    @property
+    def own(self) -> dict[str, bytes]:
+        """Return the files that the student has made, not nbgrader."""
+        return {path: data for path, data in self.files.items() if path not in (TIMESTAMP, SECRET)}
+
+    @property
+    def notes(self) -> list[str]:
+        """Return a sentence on each ignored file, and on the number of those beyond the first few."""
+        named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
+        more = len(self.ignored) - _NAMED
+        return [*named, f"ignored: {more} more files"] if more > 0 else named
+
+
+def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
+    """Read what lies below a submission's folder, except what nbgrader's `ignore` patterns match.
+
+    Links and pipes are never opened. Raises OSError when the folder itself cannot be listed.
+    """
+    found, total = Extras(), 0
+    regular: list[str] = []
+    for number, (path, why) in enumerate(_entries(folder, ignore)):
+        if number >= _MOST_ENTRIES:
+            found.ignored["…"] = f"only {_MOST_ENTRIES} files are looked at"
+            break
+        if path.lower().endswith(".ipynb"):
+            found.notebooks.append(path)
+        elif why:
+            found.ignored[path] = why
+        else:
+            regular.append(path)
+    for path in sorted(regular, key=lambda path: (path not in (TIMESTAMP, SECRET), path)):
+        if len(found.files) >= MOST_FILES:
+            found.ignored[path] = f"more than {MOST_FILES} files"
+            continue
+        try:
+            if (folder / path).lstat().st_size > LARGEST - total:
+                found.ignored[path] = f"more than {LARGEST >> 20} MB together"
+                continue
+            data = load(folder / path, LARGEST - total)
+        except (Unreadable, OSError) as error:
+            found.ignored[path] = str(error)
+        else:
+            found.files[path] = data
+            total += len(data)
+    return found
+
+
+def printable(path: str) -> str:
+    """Return a file's name as text that can be written anywhere."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the relative path of everything that is no folder, and why it is not opened, if it is not."""
+    left = [""]
+    while left:
+        prefix = left.pop()
+        try:
+            with os.scandir(folder / prefix) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
+        except OSError as error:
+            if not prefix:
+                raise
+            yield prefix, f"cannot be listed: {error.strerror}"
+            continue
+        for entry in entries:
+            path = f"{prefix}{entry.name}"
+            if path == RECORD or any(fnmatch.fnmatch(entry.name, pattern) for pattern in ignore):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                left.append(f"{path}/")
+            elif entry.is_symlink():
+                yield path, "it is a link"
+            else:
+                yield path, "" if entry.is_file(follow_symlinks=False) else "it is no regular file"

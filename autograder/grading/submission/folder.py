@@ -1,0 +1,80 @@
+"""A submission as it lies in its folder: its notebooks, the files beside them, when it came, and a hash of all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.utils import parse_utc
+
+from ..course.gradebook import ReleasedNotebook
+from .attachments import TIMESTAMP, Extras, find_extras
+from .notebook_choice import choose
+
+_LONGEST = 200  # bytes of a time
+_FIRST_YEAR = 2000  # before it no notebook was handed in: a clock was not set
+_NO_TIME = "no time of submission, so nobody knows whether it was late"
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """The notebooks by released name, the files beside them, nbgrader's note of when they came, and reasons to look.
+
+    `reasons` are by notebook; the key "" stands for the whole submission. `renamed` are the paths of those notebooks
+    that lie there under another name.
+    """
+
+    raw: dict[str, bytes]
+    renamed: dict[str, str]
+    extras: Extras
+    timestamp: str | None
+    reasons: dict[str, list[str]]
+    notes: list[str]
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of all that the result of a submission depends on."""
+        parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
+        parts.append(repr((self.timestamp, self.reasons[""])).encode())
+        # Nothing is added for a notebook alone: what an earlier version has graded stays unchanged.
+        for path, data in sorted(self.extras.files.items()):
+            parts += [os.fsencode(path), data] if path != TIMESTAMP else []
+        others = {name: reasons for name, reasons in self.reasons.items() if name}
+        if others or self.notes:
+            parts.append(repr((others, self.notes)).encode())
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool) -> HandedIn:
+    """Read the notebooks of a submission, and the files beside them that nbgrader does not `ignore`.
+
+    When the assignment is `due` at some time, a submission without a time is a reason to look. Raises Unreadable when
+    there is no notebook to grade, or it cannot be read.
+    """
+    extras = find_extras(folder, ignore)
+    chosen = choose(folder, released, extras.notebooks)
+    timestamp, doubt = _timestamp(folder / TIMESTAMP, due)
+    if doubt:
+        extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it
+    reasons, notes = {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes]
+    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes)
+
+
+def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
+    """Return what timestamp.txt says, and reasons to doubt it."""
+    unknown = [_NO_TIME] if due else []
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:
+            raise ValueError
+        text = path.read_text(encoding="utf-8").strip()
+        if not text or (parse_utc(text).year < _FIRST_YEAR and due):
+            return None, unknown
+        return text, []
+    except FileNotFoundError:
+        return None, unknown
+    except (OSError, ValueError, OverflowError):
+        return None, ["timestamp.txt holds no time, so nobody knows whether it was late"]

@@ -1,0 +1,84 @@
+"""From what came back of a check's cases to a verdict and its card: made once for all answers that behave alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+
+from ...checking.exercise import Exercise
+from ...checking.expected import Expected
+from ...checking.judge import judge
+from ...checking.verdict import MIME, Verdict
+from ...language import Note
+from ..course.hidden_cases import Answers
+from ..sandbox.run_codec import unpack_run
+from .outputs import output
+from .redact import digest, without_inputs
+
+_MOST, _LONGEST = 1000, 1 << 16  # judgements that are remembered of a lesson, and characters of what they were made on
+
+
+@dataclass(eq=False)
+class Judgement:
+    """A verdict, and the digest of what it was made on: equal ones show that two answers behave alike."""
+
+    verdict: Verdict
+    observed: str = ""
+    _data: dict[tuple[str | None, float | None], dict[str, Any]] = field(default_factory=dict)
+
+    def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
+        """Return the output of the check cell with execution count `number`.
+
+        `worth` is the cell's maximum in the gradebook, in points. Another maximum than the verdict's scales the score,
+        and the card says so. None: the cell is not graded.
+        """
+        key = language, worth
+        if key not in self._data:
+            verdict, points = replace(self.verdict, language=language), repr(self.verdict)
+            if worth is not None and worth != verdict.maximum:
+                points = f"{verdict.points_out_of(worth):g}"
+                note = Note("note.worth", {"earned": points, "maximum": f"{worth:g}"})
+                verdict = replace(verdict, notes=(*verdict.notes, note))
+            self._data[key] = {"text/plain": points, "text/html": verdict.html(language), MIME: verdict.to_json()}
+        observed = {"observed": self.observed} if self.observed else {}
+        return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
+
+
+class Judge:
+    """Of the answers to one lesson. Serves any number of threads."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self._known: dict[tuple[str, bytes], Judgement] = {}
+        self._forgetting = threading.Lock()
+
+    def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
+        """The judgement on an exercise's answer, from the runs and the `code_digest` that a child has told of it.
+
+        Raises whatever a message made up by a student can cause.
+        """
+        said = json.dumps([runs, code])
+        key = name, hashlib.sha256(said.encode()).digest()
+        judgement = self._known.get(key)
+        if judgement is None:
+            exercise, expected = self.answers.exercises[name], self.answers.expected[name]
+            judgement = _judged(exercise, expected, runs, code if isinstance(code, str) else None)
+            if len(said) > _LONGEST:
+                return judgement
+            with self._forgetting:
+                self._known[key] = judgement
+                if len(self._known) > _MOST:
+                    del self._known[next(iter(self._known))]
+        return judgement
+
+
+def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], code: str | None) -> Judgement:
+    unpacked = [unpack_run(data) for data in runs]
+    if len(unpacked) != len(expected.solution):
+        raise ValueError("another number of cases")
+    return Judgement(without_inputs(judge(exercise, unpacked, expected, code)), digest(runs))

@@ -1,0 +1,259 @@
+"""One submission: its cells run in an isolated child one after another, its checks are judged here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+
+from ...authoring.source import CHECK
+from ...checking import timeouts as overlong
+from ...checking.containment import TimeIsUp
+from ...checking.exercise import Exercise
+from ...checking.judge import screen, unobserved
+from ...checking.verdict import Verdict
+from ...language import LANGUAGES, Note
+from ..sandbox.engine import Ended, Engine
+from ..sandbox.run_codec import unpack_note
+from .dialogue import Dialogue
+from .fingerprints import Salts
+from .judgement import Judge, Judgement
+from .outputs import Room, kept_outputs
+from .redact import explain_import, stopped
+
+_MOST_NOTES = 20
+_BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
+
+
+@dataclass
+class Outcome:
+    """What came of one submission.
+
+    `flags` say what tampered with the grading, `notes` what else happened to its cells, `ended` why its process was
+    stopped.
+    """
+
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ended: str | None = None
+    seconds: float = 0.0
+    waited: float = 0.0  # seconds of these in which others had its processor
+    late: bool = False  # a cell or a check ran longer than it may
+
+    @property
+    def lacked_time(self) -> bool:
+        """Did it run out of time, and wait for much of it?"""
+        return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
+
+
+def run(
+    engine: Engine,
+    notebook: NotebookNode,
+    judge: Judge | None,
+    files: dict[str, str],
+    salts: Salts,
+    beside: dict[str, str] | None = None,
+) -> Outcome:
+    """Run `notebook`, which has been sanitized, and put the outputs and verdicts into it.
+
+    `files` are the assignment's own, `beside` the student's; both in base64 by relative path. Raises CannotIsolate;
+    nothing else that a submission does raises.
+    """
+    return _Run(engine, notebook, judge, files, salts, beside or {}).run()
+
+
+def _worth(cell: NotebookNode) -> float | None:
+    """Return the points of a graded cell, which an instructor may have changed; None if it is not graded."""
+    ours = cell.metadata.nbgrader
+    return float(ours["points"]) if ours.get("grade") else None
+
+
+def _place(cell: NotebookNode, number: int) -> str:
+    """Return what a note calls the code cell of that number, counted from 1."""
+    name = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return f"the cell {name}" if name else f"code cell {number}"
+
+
+class _Run:
+    def __init__(
+        self,
+        engine: Engine,
+        notebook: NotebookNode,
+        judge: Judge | None,
+        files: dict[str, str],
+        salts: Salts,
+        beside: dict[str, str],
+    ) -> None:
+        self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
+        # The assignment's own files go before those of the student.
+        self._beside = {path: data for path, data in beside.items() if path not in files}
+        self._lesson, self._salts = judge.answers.lesson.name if judge else "", salts
+        said = notebook.metadata.get("autograder", {}).get("language")
+        self._language = said if said in LANGUAGES else None
+        self._outcome = Outcome()
+        self._room = Room()
+
+    def run(self) -> Outcome:
+        start = time.monotonic()
+        deadline = start + self._engine.limits.total_seconds
+        # What a learner's test is tried on may answer other exercises: it comes when these have been judged.
+        programs, last = self._judge.answers.programs if self._judge else {}, []
+        cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
+        try:
+            child = Dialogue(self._engine.fork(), [None if name else cell.source for cell, name in cells])
+        except Ended as ended:
+            self._outcome.ended = ended.why
+            child = None
+        try:
+            if child:
+                if self._beside:  # a message of its own, after the exercises were loaded
+                    self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
+                    self._guarded(lambda: child.ask_and_go_on("take", files=self._beside))
+                else:
+                    self._guarded(lambda: child.ask_and_go_on("begin", lesson=self._lesson, files=self._files))
+            for number, (cell, name) in enumerate(cells, 1):
+                if time.monotonic() > deadline and not self._outcome.ended:
+                    self._outcome.ended = "time"
+                cell.execution_count = number
+                if name and child:
+                    child.skip()
+                if name in programs:
+                    last.append((cell, name, number))
+                elif name:
+                    cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
+                else:
+                    cell.outputs = self._plain(child, cell, number)
+            for cell, name, number in last:
+                cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
+            if child:
+                self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
+        finally:
+            if child:
+                self._outcome.waited = child.waited()
+                child.end()
+        self._outcome.seconds = time.monotonic() - start
+        return self._outcome
+
+    def _checked(self, cell: NotebookNode) -> str | None:
+        """The exercise that a locked cell checks. Its source is the course's own: sanitizing has put it back."""
+        ours = cell.metadata.get("nbgrader", {})
+        found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
+        return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
+
+    def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+        """What the child says; None when it ends instead, or has ended before."""
+        if self._outcome.ended:
+            return None
+        try:
+            answer = ask()
+            self._note_refused(answer.get("refused"))
+            if "tampered" in answer:
+                self._flag(str(answer["tampered"])[:80])
+            return answer
+        except Ended as ended:
+            self._outcome.ended = ended.why
+            if ended.why == "nonsense":
+                self._flag("what came over the channel was no message of the worker's")
+            return None
+
+    def _note_refused(self, refused: Any) -> None:
+        """Note what a child says that it has refused. It may say anything."""
+        for what in refused if isinstance(refused, list) else []:
+            note = f"refused: {str(what)[:80]}"
+            self._note(note)
+
+    def _note(self, note: str) -> None:
+        if note not in self._outcome.notes and len(self._outcome.notes) < _MOST_NOTES:
+            self._outcome.notes.append(note)
+
+    def _flag(self, what: str) -> None:
+        if what not in self._outcome.flags:
+            self._outcome.flags.append(what)
+
+    def _plain(self, child: Dialogue | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+        """The outputs of a cell, which is the next one that the child runs."""
+        before = self._outcome.ended
+        answer = self._guarded(child.run) if child else None
+        if answer is None:
+            # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
+            told = not before or cell.metadata.get("nbgrader", {}).get("grade")
+            return [stopped(self._outcome.ended or "died", self._language)] if told else []
+        outputs = kept_outputs(answer.get("outputs"), number, self._room)
+        if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
+            self._outcome.late = True
+            seconds = self._engine.limits.cell_seconds
+            self._note(f"{_place(cell, number)} ran longer than {seconds:g} s and was stopped: an endless loop?")
+        missing = explain_import(outputs, self._language)
+        if missing:
+            self._note(f"{_place(cell, number)} imports what this version of the course does not have: {missing}")
+        return outputs
+
+    def _check(self, child: Dialogue | None, name: str) -> Judgement:
+        """Return the judgement on an exercise, with what the cells that have been run define."""
+        assert self._judge is not None
+        exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
+        withdrawn = screen(exercise, {}) if exercise.withdrawn else None
+        ask = child if withdrawn is None else None
+        asked = {"exercise": name, "seed": expected.seed, "programs": self._judge.answers.programs.get(name, "")}
+        answer = self._guarded(lambda: ask.ask("observe", **asked)) if ask else None
+        if withdrawn is not None:
+            judgement = Judgement(withdrawn)
+        elif answer is None:
+            judgement = self._unreached(exercise)
+        else:
+            judgement = self._judged(exercise, answer)
+            if child and "runs" in answer and judgement.verdict.state == "not attempted" and expected.given_code:
+                # It behaves as the code that was given does. Is it? To read the code takes longer than many a probe.
+                told = self._guarded(lambda: child.ask("code", exercise=name))
+                judgement = self._judged(exercise, {**answer, **(told or {})})
+            if child and judgement.verdict.points:
+                judgement = self._unless_tampered(child, exercise, judgement)
+        got = judgement.verdict.finding.got if judgement.verdict.finding else ()
+        self._outcome.late |= any(note.id in overlong.IDS for note in got)
+        self._outcome.verdicts[name] = replace(judgement.verdict, language=self._language)
+        return judgement
+
+    def _unreached(self, exercise: Exercise) -> Judgement:
+        return Judgement(unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended or 'died'}", {})))
+
+    def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
+        assert self._judge is not None
+        try:
+            if "absent" in answer:
+                state, id, parameters = answer["absent"]
+                state = "not yet" if state == "not yet" else "not attempted"
+                return Judgement(unobserved(exercise, state, unpack_note(id, parameters)))
+            if "fault" in answer:
+                fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
+                return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
+            return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
+        except Exception as error:  # whatever a message made up by a student can cause here
+            self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
+            return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
+
+    def _unless_tampered(self, child: Dialogue, exercise: Exercise, judgement: Judgement) -> Judgement:
+        """The judgement, if all that it rests on in the child is as it was; else one that waits for a person."""
+        what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
+        if self._outcome.ended:  # before it could show that nothing was changed
+            return self._unreached(exercise)
+        if what is None:
+            return judgement
+        return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
+
+    def _tampered(self, child: Dialogue, when: str, index: int) -> str | None:
+        """What in the child is not as it was, also to be read in the flags; None if all is."""
+        salt, untouched = self._salts.of(self._lesson, self._files, index)
+        said = self._guarded(lambda: child.ask_and_go_on("guard", salt=salt))
+        if said is None:
+            return None  # it has ended
+        changed = said.get("changed")
+        if said.get("fingerprint") == untouched and changed == []:
+            return None
+        named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
+        what = ", ".join(named[:5]) or "?"
+        self._flag(f"{when}: replaced or left on: {what}")
+        return what

@@ -1,0 +1,128 @@
+"""What of a submission's outputs is kept: enough for a person, nothing that a browser would run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import nh3
+from nbformat.notebooknode import NotebookNode
+from nbgrader import preprocessors
+from traitlets import Integer
+
+from ...messages.interface import message
+
+
+def output(kind: str, **fields: Any) -> NotebookNode:
+    """An output in nbformat's form; what is in a mapping of `fields` is read by key alone."""
+    return NotebookNode(output_type=kind, **fields)
+
+
+class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
+    """nbgrader's own, which limits lines; here long lines are cut as well."""
+
+    max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        for index, cell in enumerate(nb.cells):
+            if cell.get("outputs"):
+                self.preprocess_cell(cell, resources, index)
+        return nb, resources
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
+        cell, resources = super().preprocess_cell(cell, resources, cell_index)
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                output.text = self._cut(output.text)
+            elif output.output_type == "error":
+                output.evalue = self._cut(output.evalue)
+                output.traceback = [self._cut(line) for line in output.traceback]
+            elif "text/plain" in output.data:
+                output.data["text/plain"] = self._cut(output.data["text/plain"])
+        return cell, resources
+
+    def _cut(self, text: str) -> str:
+        half = self.max_characters // 2
+        return text if len(text) <= 2 * half else f"{text[:half]}\n... Output truncated ...\n{text[-half:]}"
+
+
+_MOST = 200  # outputs of one cell
+_MOST_TAGS = 2_000  # of one HTML output
+_LONGEST_HTML = 50_000  # characters of one HTML output: cleaning one tag takes the square of its attributes
+_PICTURES = ("image/png", "image/jpeg")
+_TEXT_TAGS = {"a", "b", "blockquote", "br", "code", "div", "em", "hr", "i", "p", "pre", "small", "span", "strong"}
+_BLOCK_TAGS = {"details", "h1", "h2", "h3", "h4", "li", "ol", "summary", "ul"}
+_TABLE_TAGS = {"table", "tbody", "td", "th", "thead", "tr"}
+_TAGS = _TEXT_TAGS | _BLOCK_TAGS | _TABLE_TAGS | {"abbr", "acronym"}
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
+
+
+@dataclass
+class Room:
+    """What is left for the outputs of a whole notebook."""
+
+    characters: int = 32 << 20
+    html: int = 500_000  # characters
+    tags: int = 20_000
+
+    def take(self, data: dict[str, str]) -> bool:
+        """Take the room for this. Return False if there is not enough."""
+        page = data.get("text/html", "")
+        size, html, tags = sum(map(len, data.values())), len(page), page.count("<")
+        if size > self.characters or html > min(self.html, _LONGEST_HTML) or tags > min(self.tags, _MOST_TAGS):
+            return False
+        self.characters, self.html, self.tags = self.characters - size, self.html - html, self.tags - tags
+        return True
+
+
+def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[NotebookNode]:
+    """Outputs as a child sent them, made anew as nbformat has them. What has another form is left out.
+
+    Text, errors and bitmaps stay as they are; HTML loses its scripts; a record of a verdict is never a student's.
+    What there is no `room` for is left out, too. An error says so: to nbgrader a cell that shows nothing has passed.
+    """
+    room = room or Room()
+    listed = raw if isinstance(raw, list) else [None]
+    found = [_kept(each, number, room) for each in listed[:_MOST]]
+    if None in found or len(listed) > _MOST:
+        lines = message("run.left_out").read(None).splitlines()
+        found.append(output("error", ename="TooLong", evalue="", traceback=lines))
+    return [each for each in found if each is not None]
+
+
+def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
+    match raw:
+        case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
+            return output("stream", name=name, text=text) if room.take({name: text}) else None
+        case {"output_type": "error", "ename": str(name), "evalue": str(said), "traceback": list(lines)}:
+            text = "\n".join(map(str, lines))
+            kept = room.take({"name": name, "said": said, "lines": text})
+            return output("error", ename=name, evalue=said, traceback=text.split("\n")) if kept else None
+        case {"output_type": "execute_result" | "display_data" as kind, "data": dict(data)}:
+            shown = _kept_data(data, room)
+            counted = {"execution_count": number} if kind == "execute_result" else {}
+            return None if shown is None else output(kind, data=shown, metadata={}, **counted)
+    return None
+
+
+def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
+    """What of a display is shown; None when there is no room for it."""
+    kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
+    kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
+    if not room.take(kept):
+        return None
+    page = data.get("text/html")
+    if isinstance(page, str):
+        if room.take({"text/html": page}):
+            kept["text/html"] = _harmless(page)
+        elif not kept:
+            return None
+    return kept
+
+
+@lru_cache(maxsize=64)
+def _harmless(page: str) -> str:
+    """Return HTML without scripts and all else that acts. Most pages are what a released cell shows everybody."""
+    return nh3.clean(page, tags=_TAGS, attributes={"*": {"lang"}}, link_rel=None)

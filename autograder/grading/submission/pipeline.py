@@ -1,0 +1,145 @@
+"""One submission, from its folder to what is written of it: read, sanitized, run and scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbformat.notebooknode import NotebookNode
+
+from ...errors import Broken
+from ..course.assignment_files import encoded, encoded_files
+from ..course.folders import said
+from ..course.gradebook import ReleasedNotebook
+from ..course.remarks import Remarks
+from ..course.settings import CourseSettings
+from ..sandbox.libc import CannotIsolate
+from ..sandbox.memory import kept
+from .folder import handed_in
+from .grader import Bench, Job, Standby
+from .outputs import LimitOutput
+from .reasons import list_changes, list_incidents
+from .sanitize import Sanitized, Unreadable, parse, sanitize
+from .scores import NotebookScores, scores_of
+
+
+@dataclass
+class Result:
+    """The outcome of one submission.
+
+    `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not graded, for the reason given),
+    "unchanged" (graded before, from the same files) or "updated" (unchanged, except that it owes another late penalty).
+    """
+
+    student: str
+    state: str
+    score: float | None = None
+    reasons: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    mistakes: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # what else there is to say: nobody has to look
+
+
+@dataclass
+class Draft:
+    """A submission that has been run and not been written."""
+
+    result: Result
+    digest: str = ""  # none when it is to be graded again in any case
+    timestamp: str | None = None
+    files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
+    remarks: Remarks = field(default_factory=Remarks)
+    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks that had another name
+    notebooks: dict[str, NotebookNode] = field(default_factory=dict)
+    scores: dict[str, NotebookScores] = field(default_factory=dict)
+
+
+class Drafts:
+    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads.
+
+    `due`: it has to be handed in by some time.
+    """
+
+    def __init__(
+        self,
+        course: CourseSettings,
+        assignment: str,
+        standby: Standby,
+        released: dict[str, ReleasedNotebook],
+        due: bool,
+    ) -> None:
+        self._root, self._source, self._released = course.root, course.source(assignment), released
+        self._ignore, self._due = course.ignore, due
+        self.running: dict[str, None] = {}  # the students whose submissions run now
+        self._bench, self._jobs = Bench(standby), dict[str, Job]()
+        self._limit = LimitOutput(config=course.config)
+
+    def prepare(self) -> None:
+        """Get ready for the first one. Raises Broken and CannotIsolate."""
+        files = encoded_files(self._source)
+        with kept():  # what is made for all of a class is not looked through again with each submission
+            for name, released in self._released.items():
+                self._jobs[name] = Job(self._root, name, released.cells, files)
+                self._bench.prepare(self._jobs[name])
+
+    def of(self, folder: Path) -> Draft:
+        """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
+        student = folder.parent.name
+        self.running[student] = None
+        try:
+            return self._run(student, folder)
+        except (Unreadable, Broken) as error:
+            why = str(error)
+        except OSError as error:
+            why = said(error, folder)
+        except CannotIsolate as error:
+            why = f"its process could not be isolated: {error}"
+        except Exception as error:  # ours, but only this submission's: the others are graded
+            why = fault(error)
+        finally:
+            self.running.pop(student, None)
+        return Draft(Result(student, "failed", reasons=[why]))
+
+    def _run(self, student: str, folder: Path) -> Draft:
+        """Run every notebook of a submission."""
+        found = handed_in(folder, self._released, self._ignore, self._due)
+        remarks = Remarks(found.reasons, found.notes)
+        draft = Draft(
+            Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
+        )
+        beside = encoded(found.extras.own)
+        clean = {name: self._clean(name, data) for name, data in found.raw.items()}
+        del found  # a notebook may be large, and running takes a while
+        for name, notebook in clean.items():
+            self._run_notebook(draft, name, notebook, beside)
+        draft.result.reasons, draft.result.notes = remarks.everything, remarks.notes
+        if draft.result.reasons:
+            draft.result.state = "flagged"
+        return draft
+
+    def _clean(self, name: str, data: bytes) -> Sanitized:
+        released = self._released[name]
+        raw = parse(data, f"{name}.ipynb")
+        try:
+            return sanitize(raw, released.cells, released.kernel)
+        except Unreadable as error:
+            raise Unreadable(f"{name}.ipynb has {error}") from error
+
+    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
+        released = self._released[name]
+        outcome = self._bench.run(self._jobs[name], clean.notebook, beside)
+        if outcome.ended == "died":
+            draft.digest = ""  # the machine may be to blame: the next run tries again
+        limited, _ = self._limit.preprocess(clean.notebook, {})
+        draft.notebooks[name] = limited
+        draft.scores[name] = scores_of(limited)
+        draft.result.seconds += outcome.seconds
+        draft.result.mistakes |= {n: v.mistake for n, v in outcome.verdicts.items() if v.mistake}
+        draft.remarks.notes.extend(outcome.notes)
+        reasons = [*list_changes(clean, released.cells), *list_incidents(outcome)]
+        draft.remarks.reasons.setdefault(name, []).extend(reasons)
+
+
+def fault(error: Exception) -> str:
+    """The reason when it is neither the submission nor the machine."""
+    return f"our error, please report it: {type(error).__name__}: {error}"

@@ -1,0 +1,229 @@
+"""A submitted notebook made anew: the student's text, and everything else as it was released.
+
+nbgrader's meaning is kept (OverwriteCells, DeduplicateIds): of a cell that was handed out, type, lock, points and
+checksum are the gradebook's, and a locked one has the gradebook's source. Nothing of a submission's metadata is
+believed, so no tag, attachment or unknown key changes how it is graded or survives.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.notebooknode import NotebookNode
+
+from ...authoring.source import CHECK
+from ...language import LANGUAGES
+
+LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
+_MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources together
+_KINDS = ["code", "markdown", "raw"]
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class Unreadable(Exception):
+    """A submission that cannot be graded at all; the text says why, to the instructor."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """A cell that was handed out, as the gradebook knows it."""
+
+    cell_type: str
+    source: str
+    checksum: str | None
+    locked: bool
+    points: float | None = None  # of a graded cell
+    solution: bool = False
+    task: bool = False
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        kept = {
+            "grade_id": name,
+            "schema_version": 3,
+            "grade": self.points is not None and not self.task,
+            "solution": self.solution,
+            "locked": self.locked,
+            "task": self.task,
+            "checksum": self.checksum,
+            "cell_type": self.cell_type,
+        }
+        return kept if self.points is None else {**kept, "points": self.points}
+
+
+@dataclass
+class Sanitized:
+    """The notebook that is run, and what was not as it was released."""
+
+    notebook: NotebookNode
+    missing: list[str] = field(default_factory=list)  # released cells that are not there
+    restored: list[str] = field(default_factory=list)  # checks that were not there and are again
+    repeated: list[str] = field(default_factory=list)  # graded ones with several texts: the last one counts
+    changed: list[str] = field(default_factory=list)  # locked ones with another text
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the JSON of a submitted notebook in format 4. Raises Unreadable."""
+    return parse(load(path), path.name)
+
+
+def load(path: Path, largest: int = LARGEST) -> bytes:
+    """Read a file as a student handed it in. Raises Unreadable when it is no file, or has more than `largest` bytes."""
+    try:
+        # Neither a link out of the submission nor a pipe that never ends.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise Unreadable(f"{path.name} cannot be opened: {why}") from error
+    # Not `os.fdopen`: of a folder it raises, and closes nothing.
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unreadable(f"{path.name} is no regular file")
+        if status.st_size > largest:
+            raise Unreadable(f"{path.name} has {status.st_size >> 20} MB; at most {largest >> 20} MB are read")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(largest)
+    except OSError as error:
+        raise Unreadable(f"{path.name} cannot be read: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def parse(data: bytes, name: str) -> dict[str, Any]:
+    """The JSON of a notebook in format 4, called `name` in what is said of it. Raises Unreadable."""
+    if not data.strip():
+        raise Unreadable(f"{name} is empty")
+    if data.startswith(b"PK\x03\x04"):
+        raise Unreadable(f"{name} is no notebook but a zip archive: unpack it into the student's folder")
+    try:
+        raw = json.loads(data)
+    except RecursionError as error:
+        raise Unreadable(f"{name} is no notebook: its JSON is nested too deeply") from error
+    except ValueError as error:
+        if _is_cut_off(data, error):
+            why = "the file is cut off, so it was not saved or uploaded whole: ask the student for the whole file"
+            raise Unreadable(f"{name} is no notebook: {why}") from error
+        raise Unreadable(f"{name} is no notebook: {error}") from error
+    if not isinstance(raw, dict):
+        raise Unreadable(f"{name} is no notebook: its JSON is no object")
+    if raw.get("nbformat") in (2, 3):
+        raw = _upgraded(raw, name)
+    if raw.get("nbformat") != 4:
+        said = raw.get("nbformat")
+        what = f"notebook format {said}"[:40] if isinstance(said, int) else "no number of a notebook format"
+        raise Unreadable(f"{name} has {what}; 4 is needed")
+    if not isinstance(raw.get("cells"), list):
+        raise Unreadable(f"{name} has no list of cells")
+    notebook: dict[str, Any] = raw
+    return notebook
+
+
+def _is_cut_off(data: bytes, error: ValueError) -> bool:
+    """Return whether the JSON object in `data`, which cannot be read for `error`, ends too early."""
+    whole = data.strip()
+    at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
+    return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
+
+
+def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    try:
+        return dict(nbformat.convert(nbformat.from_dict(raw), 4))
+    except Exception as error:  # a notebook of format 3 that is none
+        raise Unreadable(f"{name} cannot be converted from notebook format {raw['nbformat']}") from error
+
+
+def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
+    """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
+    cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
+    sources = [source_of(cell) for cell in cells]
+    if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
+        raise Unreadable(f"{len(cells)} cells with {sum(map(len, sources)):,} characters: more than can be run")
+    names = [grade_id_of(cell) for cell in cells]
+    last = {name: index for index, name in enumerate(names) if name in released}
+    done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
+    # Copies of one text earn the same. An answer without points of its own may be split: both halves are run.
+    texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
+    done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
+    checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}
+    ids: set[str] = set()
+    for index, (cell, source, name) in enumerate(zip(cells, sources, names)):
+        known = released.get(name) if last.get(name) == index else None
+        if known and known.locked and source != known.source:
+            done.changed.append(name)
+            source = known.source
+        kind = known.cell_type if known else cell["cell_type"]
+        ours = known.metadata(name) if known else None
+        done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours))
+        if known and name in checks:  # its check was deleted: what stands here is judged all the same
+            check = checks[name]
+            done.restored.append(check)
+            ours = released[check].metadata(check)
+            done.notebook.cells.append(
+                _new_cell("code", _cell_id({"id": check}, index, ids), released[check].source, ours)
+            )
+    done.missing = [name for name in done.missing if name not in done.restored]
+    return done
+
+
+def _is_check(name: str, cell: Released) -> bool:
+    """Return whether a cell is the graded check of an answer, which has the same name."""
+    graded = cell.points is not None and cell.locked and not cell.solution
+    return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
+
+
+def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
+    """What nbformat's `from_dict` makes of it, which looks at every value to do so."""
+    metadata = NotebookNode(nbgrader=NotebookNode(ours)) if ours else NotebookNode()
+    run: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+    return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
+
+
+def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
+    metadata: dict[str, Any] = {"language_info": {"name": "python"}}
+    if kernel:
+        metadata["kernelspec"] = dict(kernel)
+    told = raw.get("metadata")
+    told = told.get("autograder") if isinstance(told, dict) else None
+    if isinstance(told, dict):  # in which language it is, and nothing else
+        language, lesson = told.get("language"), told.get("lesson")
+        ours = {"language": language} if language in LANGUAGES else {}
+        ours |= {"lesson": lesson} if isinstance(lesson, str) and _ID.fullmatch(lesson) else {}
+        metadata["autograder"] = ours
+    made: NotebookNode = nbformat.from_dict({"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+    return made
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join([line for line in source if isinstance(line, str)])
+    # A lone surrogate is valid JSON and cannot be written to a file.
+    return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
+
+
+def grade_id_of(cell: Mapping[str, Any]) -> str:
+    """The grade id that a cell claims."""
+    metadata = cell.get("metadata")
+    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = ours.get("grade_id") if isinstance(ours, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:
+    claimed = cell.get("id")
+    name = claimed if isinstance(claimed, str) and _ID.fullmatch(claimed) and claimed not in taken else f"cell-{index}"
+    for number in range(len(taken)):
+        if name not in taken:
+            break
+        name = f"cell-{index}-{number}"
+    taken.add(name)
+    return name

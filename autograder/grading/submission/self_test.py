@@ -1,0 +1,91 @@
+"""The lesson's own solutions, graded before anybody's: they get all points here, or no verdict can be trusted."""
+
+from __future__ import annotations
+
+import re
+
+from nbformat.notebooknode import NotebookNode
+
+from ... import exercises
+from ...authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
+from ...authoring.redaction import read_module
+from ...authoring.source import Lesson
+from ...checking.exercise import Exercise
+from ...errors import Broken
+from ...language import LANGUAGES
+from ..sandbox.engine import Engine
+from ..sandbox.run_codec import Rehearsal
+from .fingerprints import Salts
+from .judgement import Judge
+from .notebook_run import run
+from .sanitize import Released, sanitize
+
+_STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
+
+
+def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
+    """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
+    source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
+    if path.is_file():
+        module = read_module(path)
+        mistakes = {
+            name: module.extract([mistake.program.__name__ for mistake in each.mistakes.values()])
+            for name, each in known.items()
+            if each.asks_for != "dict"  # a table of predictions is no program
+        }
+        engine.rehearse(Rehearsal(lesson.name, module.redacted(), _plain_cells(source), mistakes=mistakes))
+    else:  # its exercises may change under a running engine: the template learns only what else they import
+        # Something stands for `start`, which would load them: a cell's number is a part of what is remembered of it.
+        plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
+        imports = _imported(engine, lesson, _solved(source), files)
+        engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
+
+
+def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:
+    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points."""
+    answers = judge.answers
+    clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
+    outcome = run(engine, clean.notebook, judge, files, Salts(engine))
+    wrong = [
+        f"{name}: {verdict.text('en')}"
+        for name, verdict in outcome.verdicts.items()
+        if verdict.state != "passed" and f"check-{name}" in released
+    ]
+    if outcome.ended or wrong or outcome.flags:
+        said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
+        raise Broken(
+            f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
+            f"nobody's answers were graded:\n{said}"
+        )
+
+
+def _solved(source: NotebookNode) -> NotebookNode:
+    from traitlets.config import Config
+
+    solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
+    return solved
+
+
+def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
+    """The modules that a notebook imports on its way, but for the exercises."""
+    with engine.fork() as child:
+        child.ask("begin", lesson=lesson.name, files=files)
+        before = set(child.ask("modules")["modules"])
+        for cell in solved.cells:
+            if cell.cell_type == "code":
+                child.ask("cell", source=cell.source)
+        after = child.ask("modules")["modules"]
+    return [name for name in after if name not in before and not name.startswith("private_exercises")]
+
+
+def _plain_cells(source: NotebookNode) -> list[list[str]]:
+    """The code that a student finds, but for checks: all of one language, then what begins otherwise in another one."""
+    first, *others = (
+        [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]
+        for language in LANGUAGES
+    )
+    differ = [
+        max((n for n, pair in enumerate(zip(first, cells), 1) if pair[0] != pair[1]), default=0) for cells in others
+    ]
+    notebooks = [first, *(cells[:until] for cells, until in zip(others, differ))]
+    return [[cell for cell in cells if not _CHECKS.search(cell)] for cells in notebooks]

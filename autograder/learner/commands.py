@@ -1,0 +1,192 @@
+"""The learner's side, in a live kernel: start, check, hint, solution, reproduce, progress, ready."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .. import exercises
+from ..checking.exercise import PUBLIC_SEED, Case, Exercise
+from ..checking.expected import Expected
+from ..checking.judge import judge, screen, unobserved
+from ..checking.observe import code_digest, observe
+from ..checking.verdict import Verdict
+from ..language import LANGUAGES, Note
+from ..messages.interface import message
+from .history import record, standings
+from .replies import Reply, Table
+from .session import SESSION, being_graded
+
+if TYPE_CHECKING:
+    from .points import LessonNotebook
+
+
+def start(lesson: str, *, language: str | None = None) -> Reply:
+    """Say which lesson this notebook is and in which language it speaks ("en" or "ru"; both without one)."""
+    if language is not None and language not in LANGUAGES:
+        return Reply((message("unknown.language", name=language),))
+    SESSION.language = language
+    try:
+        known = exercises.load(lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    SESSION.lesson = exercises.bare(lesson)
+    _attend()
+    points = _saved_notebook(known).total()
+    return Reply((message("start.ready", count=len(known), points=f"{points:g}"),))
+
+
+def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
+    """Return this kernel's notebook, in which an instructor may have changed the points of exercises."""
+    from .points import saved_notebook
+
+    return saved_notebook(known)
+
+
+def _attend() -> None:
+    """In IPython: explain torch's errors from now on, and remember what is run in which cell."""
+    from .ready import remember_cells
+    from .tracebacks import explain_torch_errors
+
+    explain_torch_errors()
+    remember_cells()
+
+
+def check(name: str = "") -> Verdict | Reply:
+    """Check the answer to exercise `name`. The verdict is a card for you and a number for nbgrader. Never raises."""
+    return _check(name, sys._getframe(1).f_globals)
+
+
+def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
+    _attend()
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,), value="0")
+    if being_graded() == "autograde" and not exercises.key_path(exercise.lesson).is_file():
+        return Reply((message("check.graded"),))  # in the isolated process, which has no results to compare with
+    verdict = replace(_judged(exercise, namespace), language=SESSION.language)
+    verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
+    SESSION.last[name] = verdict
+    record(verdict)
+    if being_graded() == "validate" and verdict.state != "passed":
+        lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
+        print(*lines, sep="\n", file=sys.stderr)  # the one thing that nbgrader's Validate shows, cut at 90 columns
+    return verdict
+
+
+def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
+    screened = screen(exercise, namespace)
+    if screened:
+        return screened
+    try:
+        expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])
+    except (OSError, LookupError, ValueError) as error:
+        fault: dict[str, object] = {"exercise": exercise.name, "error": f"{type(error).__name__}: {error}"}
+        return unobserved(exercise, "our error", Note("fault.probe", fault))
+    answer = namespace[exercise.asks]
+    return judge(exercise, observe(exercise, answer, expected.seed), expected, code_digest(answer))
+
+
+def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
+    """Remind of the first complete table of predictions: it shows what was understood before running."""
+    standing = standings().get(exercise.name) if exercise.kind == "predict" else None
+    if standing is None or standing.first.finding is None:
+        return verdict
+    table = next((n.parameters for n in standing.first.finding.got if n.id == "differs.table"), None)
+    if table is None:
+        return verdict
+    total = int(str(table["total"]))
+    first = Note("card.first_table", {"right": total - int(str(table["wrong"])), "total": total})
+    return replace(verdict, notes=(*verdict.notes, first))
+
+
+def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
+    """Say what the answer earns where this notebook has other points than the exercise."""
+    worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
+    if worth == exercise.points:
+        return verdict
+    note = Note("note.worth", {"earned": f"{verdict.points_out_of(worth):g}", "maximum": f"{worth:g}"})
+    return replace(verdict, notes=(*verdict.notes, note))
+
+
+def hint(name: str = "", number: int | None = None) -> Reply:
+    """The next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    total = len(exercise.hints)
+    number = min(max(number or SESSION.hints.get(name, 0) + 1, 1), total)
+    SESSION.hints[name] = number
+    title = message("hint.title", number=number, total=total)
+    after = message("hint.next", exercise=name) if number < total else message("hint.last")
+    says = exercise.hints[number - 1]
+    if "\n" in says.read("en"):
+        return Reply((title, says.read(SESSION.speaks), after))
+    return Reply((title, says, after))
+
+
+def solution(name: str = "", *, give_up: bool = False) -> Reply:
+    """The solution of exercise `name` and other ways to write it: when its check has passed, or with give_up=True."""
+    from ..authoring.source import solutions
+
+    try:
+        exercise = exercises.find(name, SESSION.lesson)
+    except exercises.Unknown as unknown:
+        return Reply((unknown.says,))
+    last, standing = SESSION.last.get(name), standings().get(name)
+    passed = (last and last.state == "passed") or (standing and standing.best.state == "passed")
+    if not passed and not give_up:
+        return Reply((message("solution.locked", exercise=name),))
+    found = solutions(exercise)
+    if not found:
+        return Reply((message("solution.absent"),))
+    return Reply((message("solution.ours"), *found))
+
+
+def reproduce(name: str) -> Case | Reply:
+    """The public case on which the last check of `name` failed (the first one, if none did), made anew.
+
+    Raises LookupError for an unknown exercise.
+    """
+    exercise = exercises.find(name, SESSION.lesson)
+    if being_graded() == "autograde":
+        return Reply((message("check.graded"),))
+    last = SESSION.last.get(name)
+    index = last.finding.case if last and last.finding and last.finding.seed == PUBLIC_SEED else 0
+    case = exercise.draw(PUBLIC_SEED)[index]
+    return case if vars(case) else Reply((message("reproduce.nothing", name=name),))
+
+
+def progress() -> Table | Reply:
+    """What has been checked so far, in all lessons: state, points and number of checks. Survives a kernel restart."""
+    done = standings()
+    if not done:
+        return Reply((message("progress.empty"),))
+    language = SESSION.speaks
+
+    def say(id: str) -> str:
+        return message(id).read(language)
+
+    rows = []
+    here = set(exercises.lessons())  # a private lesson's module may be out of reach
+    for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
+        for name, exercise in exercises.load(lesson).items():
+            if standing := done.get(name):
+                extra = "" if exercise.core else f" ({say('progress.extra')})"
+                points = f"{standing.best.points:g}/{standing.best.maximum:g}"
+                state = say(f"state.{standing.best.state}")
+                rows.append((lesson, name + extra, state, points, str(standing.checks)))
+    head = tuple(say(f"progress.{column}") for column in ("lesson", "exercise", "state", "points", "attempts"))
+    return Table(say("progress.title"), head, tuple(rows))
+
+
+def ready(path: str | None = None) -> Table | Reply:
+    """Run the saved notebook in a fresh process, list its points, and say what to mend before handing it in."""
+    from .ready import rehearse
+
+    return rehearse(path)

@@ -1,0 +1,60 @@
+"""Replies to a learner: sentences, code and tables, as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from ..checking.card import aside, inline
+from ..language import Text
+from .session import SESSION
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Something said to the learner: sentences (`Text`) and blocks of code (`str`), in order."""
+
+    parts: tuple[Text | str, ...]
+    value: str | None = None  # what nbgrader would read, when the reply stands in a graded cell
+
+    def __repr__(self) -> str:
+        return str(self) if self.value is None else self.value
+
+    def __str__(self) -> str:
+        return "\n\n".join(part if isinstance(part, str) else part.read(SESSION.language) for part in self.parts)
+
+    def _repr_html_(self) -> str:
+        return aside("".join(self._paragraph(part) for part in self.parts))
+
+    @staticmethod
+    def _paragraph(part: Text | str) -> str:
+        if isinstance(part, str):
+            return f"<pre>{html.escape(part)}</pre>"
+        said = inline(part.read(SESSION.language)).replace("\n", "<br>")
+        return f"<p>{said}</p>"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that reads as text and as HTML; `below` are sentences under it."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    below: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        widths = [max(len(row[i]) for row in (self.head, *self.rows)) for i in range(len(self.head))]
+        lines = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in (self.head, *self.rows)
+        )
+        return "\n".join([self.title, *lines, *self.below])
+
+    def _repr_html_(self) -> str:
+        def row(cells: tuple[str, ...], tag: str) -> str:
+            inside = "".join(f'<{tag} style="text-align:left">{html.escape(cell)}</{tag}>' for cell in cells)
+            return f"<tr>{inside}</tr>"
+
+        body = "".join(row(cells, "td") for cells in self.rows)
+        below = "".join(f"<p>{inline(sentence)}</p>" for sentence in self.below)
+        return f"<p><strong>{html.escape(self.title)}</strong></p><table>{row(self.head, 'th')}{body}</table>{below}"

@@ -1,0 +1,58 @@
+"""Torch's autograd errors in plain words: one sentence in the learner's language under the traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..checking.card import aside, inline
+from ..language import LANGUAGES
+from ..messages.interface import message
+from ..messages.torch_errors import Explanation, explain
+
+KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError)
+
+
+def explain_torch_errors() -> None:
+    """From now on, in IPython, put the explanation under the traceback. Elsewhere nothing happens."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()
+    if shell is not None:
+        shell.set_custom_exc(KINDS, _show)
+
+
+def as_text(found: Explanation, language: str | None) -> str:
+    """The explanation in `language`, or (None) in both."""
+    return "\n".join(f"{says} {where}" for _, says, where in _sentences(found, language))
+
+
+def as_html(found: Explanation, language: str | None) -> str:
+    """The same as escaped HTML."""
+    return aside(
+        "".join(
+            f'<div lang="{one}">{inline(says)} {inline(where)}</div>'
+            for one, says, where in _sentences(found, language)
+        )
+    )
+
+
+def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, str, str]]:
+    where = message("errors.lesson", lesson=f"`{found.lesson}`")
+    for one in [language] if language else LANGUAGES:
+        yield one, found.says.read(one), where.read(one)
+
+
+def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
+    """IPython's handler of these exceptions: its usual traceback, then the explanation."""
+    from IPython.display import display
+
+    from .session import SESSION
+
+    shell.showtraceback((kind, error, tb), tb_offset=tb_offset, running_compiled_code=True)
+    found = explain(str(error))
+    if found:
+        shown = {"text/plain": as_text(found, SESSION.language), "text/html": as_html(found, SESSION.language)}
+        display(shown, raw=True)

@@ -1,0 +1,258 @@
+"""The student's working copy of the notebooks: made, brought up to date, and never lost.
+
+A copy is replaced only when the lesson has become newer or when answers come over from the other language. The answers
+go with it by grade id, and the file as it was stays byte for byte in `old/`.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..authoring.source import REPOSITORY, digest
+from ..language import LANGUAGES, Text
+from ..messages.interface import message
+
+ANSWERS = ("answer-", "written-")
+STATE = ".autograder.json"
+
+State = dict[str, Any]
+
+
+class Unreadable(Exception):
+    """A file that is not a notebook: hand-edited, cut off, or something else altogether."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an answer cell holds, since when (ns), and whether that is more than the stub."""
+
+    source: str
+    changed: int
+    attempted: bool
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One language's working copy of a lesson, as it was found."""
+
+    path: Path
+    data: bytes
+    notebook: dict[str, Any]
+    answers: dict[str, Answer]
+
+
+def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks") -> None:
+    """Make the working copy `work/LANGUAGE/*.ipynb`, or bring it up to date, and say in `language` what was done.
+
+    Raises SystemExit when there are no built notebooks to copy, and OSError when `work` cannot be written to.
+    """
+    lessons = sorted((notebooks / language).glob("*.ipynb"))
+    if not lessons:
+        raise SystemExit(message("lab.no_lessons", folder=notebooks / language).read(language))
+    (work / language).mkdir(parents=True, exist_ok=True)
+    state = _load(work / STATE)
+    for built in lessons:
+        for says in _update(built, work, language, state):
+            print(says.read(language))
+        _write(work / STATE, json.dumps(state, indent=1).encode())
+
+
+def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
+    """Bring one copy up to date. Yields what there is to say."""
+    (other_language,) = (each for each in LANGUAGES if each != language)
+    target, elsewhere = work / language / built.name, work / other_language / built.name
+    fresh = read_notebook(built)
+    try:
+        own = _read_copy(target, fresh, state.get(_key(target), {}))
+    except Unreadable as error:
+        yield message("lab.unreadable", path=target, error=error)
+        return
+    try:
+        other = _read_copy(elsewhere, fresh, state.get(_key(elsewhere), {}))
+    except Unreadable as error:
+        yield message("lab.unreadable_other", path=elsewhere, error=error)
+        other = None
+
+    version = hashlib.sha256(built.read_bytes()).hexdigest()
+    newer = own is not None and state.get(_key(target), {}).get("lesson") != version
+    chosen = _latest(own, other)
+    notebook = copy.deepcopy(fresh if own is None or newer else own.notebook)
+    changed = _put(notebook, {grade_id: answer.source for grade_id, (answer, _) in chosen.items()})
+    if own is None or newer or changed:
+        kept = _keep(own) if own else None
+        _write(target, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
+        yield from _report(built.stem, own, other, newer, chosen, set(_answer_cells(notebook)), kept)
+    since = {grade_id: answer.changed for grade_id, (answer, _) in chosen.items()}
+    state[_key(target)] = {
+        "lesson": version,
+        "answers": {
+            grade_id: [digest(_source(cell), 16), since.get(grade_id, 0)]
+            for grade_id, cell in _answer_cells(notebook).items()
+        },
+    }
+
+
+def _latest(own: Copy | None, other: Copy | None) -> dict[str, tuple[Answer, Copy]]:
+    """By grade id, the attempted answer that was changed last and where it is from; of two equal ones, the own."""
+    chosen: dict[str, tuple[Answer, Copy]] = {}
+    for source in (own, other):
+        for grade_id, answer in source.answers.items() if source else ():
+            rival = chosen.get(grade_id)
+            same_or_newer = rival and (rival[0].source == answer.source or rival[0].changed >= answer.changed)
+            if source and answer.attempted and not same_or_newer:
+                chosen[grade_id] = (answer, source)
+    return chosen
+
+
+def _report(
+    name: str,
+    own: Copy | None,
+    other: Copy | None,
+    newer: bool,
+    chosen: dict[str, tuple[Answer, Copy]],
+    places: set[str],
+    kept: Path | None,
+) -> Iterator[Text]:
+    came = [g for g, (_, source) in chosen.items() if source is other and g in places]
+    stayed = [g for g, (_, source) in chosen.items() if source is own and g in places]
+    gone = [g.partition("-")[2] for g, (_, source) in chosen.items() if source is own and g not in places]
+    if newer:
+        yield message("lab.newer", name=name, count=len(stayed))
+    if came and other:
+        yield message("lab.carried", name=name, path=other.path, count=len(came))
+    if gone:
+        yield message("lab.gone", name=name, names=", ".join(gone))
+    if kept:
+        yield message("lab.kept", name=name, path=kept)
+
+
+# -------------------------------------------------------------------------------------------------- notebooks as JSON
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """The notebook as JSON data. Raises Unreadable when that is not what the file holds."""
+    try:
+        notebook = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise Unreadable(f"{type(error).__name__}: {error}") from error
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not all(_is_cell(cell) for cell in cells):
+        raise Unreadable("no list of cells")
+    return dict(notebook)
+
+
+def _is_cell(cell: object) -> bool:
+    if not isinstance(cell, dict) or not isinstance(cell.get("metadata"), dict):
+        return False
+    source = cell.get("source")
+    return isinstance(source, str) or (isinstance(source, list) and all(isinstance(line, str) for line in source))
+
+
+def _source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Answer cells by grade id. Of duplicates the last counts, as in nbgrader."""
+    found = {}
+    for cell in notebook["cells"]:
+        ours = cell["metadata"].get("nbgrader")
+        grade_id = ours.get("grade_id") if isinstance(ours, dict) else None
+        if isinstance(grade_id, str) and grade_id.startswith(ANSWERS):
+            found[grade_id] = cell
+    return found
+
+
+def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
+    """What is at `path`, or None. An answer is as old as its file, unless it was the same at an earlier time."""
+    if not path.exists():
+        return None
+    notebook, stubs = read_notebook(path), _answer_cells(fresh)
+    answers = {}
+    for grade_id, cell in _answer_cells(notebook).items():
+        source = _source(cell)
+        known, since = remembered.get("answers", {}).get(grade_id, ("", 0))
+        changed = since if known == digest(source, 16) else path.stat().st_mtime_ns
+        stub = _source(stubs[grade_id]) if grade_id in stubs else None
+        answers[grade_id] = Answer(source, changed, bool(source.strip()) and source != stub and not _untouched(cell))
+    return Copy(path, path.read_bytes(), notebook, answers)
+
+
+def _untouched(cell: dict[str, Any]) -> bool:
+    """Is the cell as it was released? nbgrader's checksum tells, also of a stub that the lesson has changed since."""
+    import nbformat
+    from nbgrader.utils import compute_checksum
+
+    try:
+        return bool(compute_checksum(nbformat.from_dict({**cell, "source": _source(cell)})) == _checksum(cell))
+    except (KeyError, AttributeError, TypeError):
+        return False  # its metadata were edited by hand
+
+
+def _checksum(cell: dict[str, Any]) -> object:
+    return cell["metadata"]["nbgrader"].get("checksum")
+
+
+def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
+    """Put the answers into their cells; says whether any is new. Outputs of other answers would lie, so all go."""
+    cells = _answer_cells(notebook)
+    different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]
+    for grade_id in different:
+        cells[grade_id]["source"] = answers[grade_id]
+    if different:
+        for cell in notebook["cells"]:
+            if cell.get("cell_type") == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+    return bool(different)
+
+
+# --------------------------------------------------------------------------------------------------------- files
+
+
+def _keep(copied: Copy) -> Path:
+    """Put the file as it was read into `old/`, under the first free number."""
+    folder, number = copied.path.parent / "old", 1
+    folder.mkdir(exist_ok=True)
+    while True:
+        path = folder / f"{copied.path.stem}-{number}.ipynb"
+        try:
+            with path.open("xb") as file:
+                file.write(copied.data)
+            return path
+        except FileExistsError:
+            number += 1
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _load(path: Path) -> State:
+    """What earlier runs remembered. Nothing when the file is missing or not ours: then the newer file's answers win."""
+    try:
+        state = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    known = isinstance(state, dict) and all(isinstance(each, dict) and "answers" in each for each in state.values())
+    return state if known else {}
+
+
+def _key(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"

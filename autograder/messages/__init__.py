@@ -1,0 +1,1 @@
+"""Every sentence of the interface, in both languages, by its id."""

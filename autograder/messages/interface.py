@@ -1,0 +1,400 @@
+"""Sentences of cards, replies and notes, by their ids."""
+
+from __future__ import annotations
+
+from ..language import Text
+
+MESSAGES: dict[str, Text] = {
+    # -- states of a verdict ------------------------------------------------------------------------------------
+    "state.passed": Text("passed", "верно"),
+    "state.not yet": Text("not yet", "пока неверно"),
+    "state.not attempted": Text("not attempted", "нет ответа"),
+    "state.our error": Text("our error", "сбой проверки"),
+    # -- the rows of a card -------------------------------------------------------------------------------------
+    "card.points": Text("{earned} of {maximum} points", "баллы: {earned} из {maximum}"),
+    "card.called": Text("Called", "Вызов"),
+    "card.with": Text("with", "где"),
+    "card.inputs": Text("Inputs", "Входные данные"),
+    "card.returned": Text("Came back", "Получено"),
+    "card.raised": Text("Error", "Ошибка"),
+    "card.wrong": Text("Not so", "Неверно"),
+    "card.counted": Text("Counted", "Подсчёт"),
+    "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
+    "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
+    "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),
+    "card.hint": Text("Stuck?", "Не получается?"),
+    "card.solution": Text("Other ways to write it:", "Как это можно записать иначе:"),
+    "card.first_table": Text(
+        "Your first complete table had {right} of {total} right.",
+        "В вашей первой полной таблице верно: {right} из {total}.",
+    ),
+    # -- what came back -----------------------------------------------------------------------------------------
+    "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
+    "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
+    "differs.entry": Text(
+        "{what}{count} of {total} entries differ; the first, at {index}, is {got}",
+        "{what}отличаются элементы: {count} из {total}; первый, {index}, равен {got}",
+    ),
+    "differs.kind": Text("{what}{got}, where there should be {expected}", "{what}{got}, а нужно: {expected}"),
+    "differs.value": Text("{what}{got}", "{what}{got}"),
+    "differs.length": Text("{what}{got} items, not {expected}", "{what}элементов {got}, а не {expected}"),
+    "differs.keys": Text("{what}the entries are {got}, not {expected}", "{what}строки {got}, а нужны {expected}"),
+    "differs.table": Text("{entries} ({wrong} of {total} entries)", "{entries} (строк: {wrong} из {total})"),
+    "differs.budget": Text("{what}{used}; at most {limit} allowed", "{what}{used}, допускается не больше {limit}"),
+    "raised.answer": Text("{type}: {message}", "{type}: {message}"),
+    "raised.returned": Text(
+        "What came back cannot be used as the exercise asks; is `return` missing, or is it another kind of object? "
+        "({type}: {message})",
+        "Ответ вернул не то, что нужно в упражнении. Не забыт ли `return`? Тот ли это объект? ({type}: {message})",
+    ),
+    "raised.replaced": Text(
+        "A tensor has a `{name}` of its own, in its class or as an attribute. The check can only use tensors that leave "
+        "`{name}` as torch has it.",
+        "У одного из тензоров свой `{name}`: он задан в классе или как атрибут. Проверить можно только тензоры, у которых "
+        "`{name}` такой, как в torch.",
+    ),
+    "raised.profiler": Text(
+        "The check counts bytes by torch's profiler. Start and stop the profiler outside of this code.",
+        "Проверка считает байты с помощью профилировщика torch. Запускайте и останавливайте его не в этом коде.",
+    ),
+    "raised.used": Text("using `{name}` raised {type}: {message}", "при использовании `{name}` — {type}: {message}"),
+    "raised.line": Text("in your line {line}: {code}", "в вашей строке {line}: {code}"),
+    "raised.arguments": Text(
+        "`{name}` cannot be called like this: {message}", "`{name}` нельзя вызвать таким образом: {message}"
+    ),
+    "raised.time": Text(
+        "It did not finish in {seconds} seconds: an endless loop?",
+        "Вычисление не закончилось за {seconds} с: бесконечный цикл?",
+    ),
+    "raised.flood": Text(
+        "It did not finish in {seconds} seconds: it was busy printing, {count} characters by then. Does it print in a "
+        "loop that does not end?",
+        "Вычисление не закончилось за {seconds} с: время ушло на печать, уже выведено символов: {count}. Нет ли печати "
+        "в цикле, который не завершается?",
+    ),
+    "raised.memory": Text(
+        "It did not finish in {seconds} seconds and took {size} GB of memory by then: does something grow in a loop?",
+        "Вычисление не закончилось за {seconds} с и заняло {size} ГБ памяти: не растёт ли что-то в цикле?",
+    ),
+    "raised.exit": Text(
+        "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
+    ),
+    # -- there is nothing to judge yet --------------------------------------------------------------------------
+    "absent.name": Text(
+        "There is no `{name}` yet. Run the cell that defines it, then this one. If it shows an error, mend that first.",
+        "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту. Если в той ячейке ошибка, "
+        "сначала исправьте её.",
+    ),
+    "absent.kind": Text(
+        "`{name}` should be {expected}; here it is {got}.", "В `{name}` лежит {got}, а нужно: {expected}."
+    ),
+    "absent.stub": Text(
+        "The answer is still the stub. Write it, run its cell, then check again.",
+        "В ячейке ответа пока заготовка. Напишите ответ, выполните ячейку и проверьте снова.",
+    ),
+    "absent.entries": Text(
+        "Entries still to fill in: {entries}. Put a value in place of each `...`.",
+        "Осталось заполнить: {entries}. Поставьте значение вместо каждого `...`.",
+    ),
+    "absent.given": Text(
+        "It is still the code you were given, or code that behaves exactly like it.",
+        "Это пока исходный код или код, который ведёт себя точно так же.",
+    ),
+    "absent.withdrawn": Text(
+        "This exercise was withdrawn. Everybody has its points.",
+        "Это упражнение отозвано. Баллы за него получают все.",
+    ),
+    # -- our own faults -----------------------------------------------------------------------------------------
+    "fault.probe": Text(
+        "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
+        "your instructor is told. You can help by reporting it.",
+        "Сбой в проверке `{exercise}`, а не в вашем ответе ({error}). Сам по себе он вам ничего не стоит: работу "
+        "посмотрит преподаватель. Сообщите нам об этом, пожалуйста.",
+    ),
+    "fault.tampered": Text(
+        "What the check relies on was replaced or left on: {what}. It has no points until a person has looked at it.",
+        "То, на чём держится проверка, заменено или оставлено включённым: {what}. Баллов нет, пока работу "
+        "не посмотрит преподаватель.",
+    ),
+    # -- what stopped a submission that is graded ----------------------------------------------------------------
+    "run.time": Text(
+        "Stopped: it ran longer than it may. Nothing after this cell was run.",
+        "Остановлено: превышено допустимое время. Ячейки ниже не выполнялись.",
+    ),
+    "run.cell": Text(
+        "This cell ran longer than a cell may and was stopped: an endless loop?",
+        "Ячейка выполнялась дольше допустимого и была остановлена: бесконечный цикл?",
+    ),
+    "run.memory": Text(
+        "Stopped: it took more memory than it may. Nothing after this cell was run.",
+        "Остановлено: превышен допустимый объём памяти. Ячейки ниже не выполнялись.",
+    ),
+    "run.died": Text(
+        "The process that ran this notebook ended here. Nothing after this cell was run.",
+        "Процесс, выполнявший тетрадь, здесь завершился. Ячейки ниже не выполнялись.",
+    ),
+    "run.refused": Text(
+        "`{what}` is refused while a submission is graded: it leads into the grader. This costs no points by itself: only "
+        "the statement that asked for it was stopped.",
+        "Во время оценивания обращаться к `{what}` нельзя: это путь внутрь проверяющей программы. Само по себе это баллов "
+        "не снимает: прервана только инструкция, которая к нему обратилась.",
+    ),
+    "run.import": Text(
+        "The course's package has no such name: was this notebook made for another version of the course? Take the "
+        "import from the notebook that is handed out now.",
+        "Такого имени в пакете курса нет: возможно, тетрадь сделана для другой версии курса. Возьмите строку импорта "
+        "из тетради, которая выдаётся сейчас.",
+    ),
+    "run.left_out": Text(
+        "Outputs of this cell were left out: there were too many, or they were too long.",
+        "Часть вывода этой ячейки не показана: его слишком много.",
+    ),
+    "run.nonsense": Text(
+        "Stopped: the process that ran this notebook sent something else than outputs. A person will look at it.",
+        "Остановлено: процесс, выполнявший тетрадь, передал не то, что должен. Работу посмотрит преподаватель.",
+    ),
+    "switch.on": Text("on", "включено"),
+    "switch.off": Text("off", "выключено"),
+    # -- notes --------------------------------------------------------------------------------------------------
+    "note.warning": Text("A warning was given: {text}", "Предупреждение: {text}"),
+    "note.stderr": Text("Written to stderr: {text}", "Выведено в stderr: {text}"),
+    "note.printed": Text(
+        "The answer printed {count} characters: {text}", "Ответ напечатал текст (символов: {count}): {text}"
+    ),
+    "note.inputs": Text(
+        "The answer changed its input `{name}`, numbers or flag. The caller would not expect that.",
+        "Ответ изменил свой аргумент `{name}`: числа или флаг. Вызывающий код этого не ждёт.",
+    ),
+    "note.worth": Text(
+        "In this course the exercise is worth {maximum} points. This answer earns {earned} of them.",
+        "В этом курсе максимум за упражнение (в баллах): {maximum}. За этот ответ: {earned}.",
+    ),
+    "note.unusual.grad_mode": Text(
+        "Gradient tracking is switched {value} in this notebook (`torch.set_grad_enabled`). The check ran with the default, which is on.",
+        "В этой тетради отслеживание вычислений {value} (`torch.set_grad_enabled`). Проверка выполнялась с включённым.",
+    ),
+    "note.unusual.default_dtype": Text(
+        "The default dtype is {value} in this notebook. The check ran with torch's own, torch.float32.",
+        "В этой тетради тип по умолчанию — {value}. Проверка выполнялась с типом torch.float32, обычным для torch.",
+    ),
+    "note.unusual.default_device": Text(
+        "The default device is {value} in this notebook. The check ran with torch's own, cpu.",
+        "В этой тетради устройство по умолчанию — {value}. Проверка выполнялась с устройством cpu, обычным для torch.",
+    ),
+    "note.unusual.anomaly": Text(
+        "Anomaly detection is switched {value} in this notebook. The check ran without it.",
+        "Режим обнаружения аномалий в этой тетради: {value}. Проверка выполнялась без него.",
+    ),
+    "note.unusual.deterministic": Text(
+        "Deterministic algorithms are switched {value} in this notebook. The check ran without them.",
+        "Требование детерминированных алгоритмов в этой тетради: {value}. Проверка выполнялась без него.",
+    ),
+    "note.unusual.autocast": Text(
+        "Autocast is switched {value} in this notebook. The check ran without it.",
+        "Режим смешанной точности (autocast) в этой тетради: {value}. Проверка выполнялась без него.",
+    ),
+    "note.unusual.inference": Text(
+        "Inference mode is on in this notebook. The check ran without it.",
+        "В этой тетради включён режим inference_mode. Проверка выполнялась без него.",
+    ),
+    "note.unusual.profiler": Text(
+        "torch's profiler is on in this notebook. The check ran without it, and the profiler has started anew.",
+        "В этой тетради включён профилировщик torch. Проверка выполнялась без него, и теперь он начал запись заново.",
+    ),
+    "note.unusual.mode": Text(
+        "A torch mode is left on in this notebook: {value}. The check ran without it.",
+        "В этой тетради остался включённым режим torch: {value}. Проверка выполнялась без него.",
+    ),
+    "note.left.grad_mode": Text(
+        "Gradient tracking was left switched {value}; it was put back.",
+        "После ответа отслеживание вычислений осталось {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.default_dtype": Text(
+        "The default dtype was left at {value}; it was put back.",
+        "После ответа типом по умолчанию остался {value}; прежний восстановлен.",
+    ),
+    "note.left.default_device": Text(
+        "The default device was left at {value}; it was put back.",
+        "После ответа устройством по умолчанию осталось {value}; прежнее восстановлено.",
+    ),
+    "note.left.anomaly": Text(
+        "Anomaly detection was left switched {value}; it was put back.",
+        "Режим обнаружения аномалий после ответа: {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.deterministic": Text(
+        "Deterministic algorithms were left switched {value}; the setting was put back.",
+        "Требование детерминированных алгоритмов после ответа: {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.autocast": Text(
+        "Autocast was left switched {value}; it was put back.",
+        "Режим смешанной точности (autocast) после ответа: {value}; прежнее состояние восстановлено.",
+    ),
+    "note.left.profiler": Text(
+        "torch's profiler was left on; it was stopped.",
+        "Профилировщик torch остался включён; он остановлен.",
+    ),
+    "note.left.dual_level": Text(
+        "A level of forward mode was left open; it was closed.",
+        "Уровень прямого режима остался открытым; проверка закрыла его за вас.",
+    ),
+    "note.left.saved_tensors_hooks": Text(
+        "Hooks for saved tensors were left registered; they were removed.",
+        "Остались зарегистрированные хуки сохранённых тензоров; они сняты.",
+    ),
+    "note.left.threads": Text(
+        "A thread of the answer is still running: {value}.", "Поток выполнения ответа ещё работает: {value}."
+    ),
+    "note.left.module_hooks": Text(
+        "Global module hooks were left registered; they were removed.",
+        "Остались зарегистрированные глобальные хуки модулей; они сняты.",
+    ),
+    # -- the learner's commands ---------------------------------------------------------------------------------
+    "start.ready": Text(
+        "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
+        "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
+    ),
+    "check.graded": Text(
+        "While a submission is graded, only the check cells of the released notebook are judged.",
+        "При проверке сданной работы оцениваются только ячейки проверки из выданной тетради.",
+    ),
+    "unknown.exercise": Text("There is no exercise `{name}`.{nearest}", "Упражнения `{name}` нет.{nearest}"),
+    "unknown.lesson": Text("There is no lesson `{name}`.{nearest}", "Урока `{name}` нет.{nearest}"),
+    "unknown.nearest": Text(" Did you mean {names}?", " Может быть, {names}?"),
+    "unknown.language": Text(
+        'There is no language `{name}`: use "en" or "ru".', 'Языка `{name}` нет: выберите "en" или "ru".'
+    ),
+    "hint.title": Text("Hint {number} of {total}", "Подсказка {number} из {total}"),
+    "hint.next": Text('The next one: `hint("{exercise}")`', 'Следующая: `hint("{exercise}")`'),
+    "hint.last": Text("That was the last hint.", "Это последняя подсказка."),
+    "solution.locked": Text(
+        'The solution opens when the check has passed. To see it now: `solution("{exercise}", give_up=True)`',
+        'Решение откроется, когда проверка будет пройдена. Посмотреть сейчас: `solution("{exercise}", give_up=True)`',
+    ),
+    "solution.absent": Text(
+        "The solutions are not on this machine: they come with the course repository (notebooks/lessons).",
+        "Решений на этой машине нет: они лежат в репозитории курса (notebooks/lessons).",
+    ),
+    "solution.ours": Text("Ways to write it", "Возможные решения"),
+    "reproduce.nothing": Text(
+        "`{name}` is checked without inputs: there is no case to try it on.",
+        "`{name}` проверяется без входных данных, поэтому примера нет.",
+    ),
+    "progress.title": Text("Progress", "Что сделано"),
+    "progress.empty": Text("No answer has been checked yet.", "Ни один ответ пока не проверялся."),
+    "progress.lesson": Text("lesson", "урок"),
+    "progress.exercise": Text("exercise", "упражнение"),
+    "progress.state": Text("state", "состояние"),
+    "progress.points": Text("points", "баллы"),
+    "progress.attempts": Text("checks", "проверок"),
+    "progress.extra": Text("extra", "дополнительное"),
+    # -- the working copy ---------------------------------------------------------------------------------------
+    "lab.no_lessons": Text(
+        "There are no lessons in {folder}. Run this in the course repository.",
+        "В папке {folder} нет уроков. Запустите команду в репозитории курса.",
+    ),
+    "lab.newer": Text(
+        "{name}: there is a newer version of the lesson. Your answers carried over: {count}.",
+        "{name}: вышла новая версия урока. Перенесено ваших ответов: {count}.",
+    ),
+    "lab.carried": Text(
+        "{name}: answers carried over from {path}: {count}.",
+        "{name}: перенесено ответов из {path}: {count}.",
+    ),
+    "lab.gone": Text(
+        "{name}: no longer in the lesson: {names}. These answers stay in the previous copy.",
+        "{name}: в уроке больше нет: {names}. Эти ответы остались в прежней копии.",
+    ),
+    "lab.kept": Text(
+        "{name}: the previous copy, with everything you added to it, is {path}.",
+        "{name}: прежняя копия со всем, что вы в неё добавили, лежит в {path}.",
+    ),
+    "lab.unreadable": Text(
+        "{path} cannot be read as a notebook ({error}). It was left as it is. "
+        "For a fresh copy, give this file another name and run the command again.",
+        "{path} не читается как тетрадь ({error}). Файл оставлен как есть. "
+        "Чтобы получить чистую копию, переименуйте его и запустите команду снова.",
+    ),
+    "lab.unreadable_other": Text(
+        "{path} cannot be read as a notebook ({error}), so no answers were carried over from it.",
+        "{path} не читается как тетрадь ({error}), поэтому ответы из него не перенесены.",
+    ),
+    "lab.address": Text(
+        "JupyterLab is here: {url}\nTo stop it, press Ctrl+C in this terminal.",
+        "JupyterLab открыт по адресу: {url}\nЧтобы остановить его, нажмите Ctrl+C в этом терминале.",
+    ),
+    "ready.title": Text("Ready to hand in", "Готово к сдаче"),
+    "ready.not": Text("Before you hand in", "Прежде чем сдавать"),
+    "ready.running": Text("Running {name} in a fresh process …", "Выполняю {name} в новом процессе …"),
+    "ready.total": Text(
+        "{earned} of {maximum} points in a fresh run", "{earned} из {maximum} баллов при новом запуске"
+    ),
+    "ready.manual": Text("{points} more are given by a person.", "Ещё {points} ставит преподаватель."),
+    "ready.unsaved": Text(
+        "The saved file differs from what you ran, in: {names}. Save (Ctrl+S) and run ready() again.",
+        "Сохранённый файл отличается от выполненного: {names}. Сохраните (Ctrl+S) и снова вызовите ready().",
+    ),
+    "ready.order": Text(
+        "Passed in this session, but not from top to bottom in a fresh run: {names}. A cell was run out of order, "
+        "changed or deleted.",
+        "В этом сеансе пройдено, но при новом запуске сверху вниз не проходит: {names}. Ячейки выполнялись "
+        "в другом порядке, менялись или удалены.",
+    ),
+    "ready.unattempted": Text("No answer yet: {names}.", "Пока нет ответа: {names}."),
+    "ready.missing": Text(
+        "Checks missing from the file: {names}. Bring the cells back from a fresh copy of the lesson.",
+        "В файле нет проверок: {names}. Верните эти ячейки из чистой копии урока.",
+    ),
+    "ready.failed_cell": Text(
+        "A cell raises an error in a fresh run: {error}", "При новом запуске ячейка вызывает ошибку: {error}"
+    ),
+    "ready.file": Text("The file to hand in: {path}", "Файл для сдачи: {path}"),
+    "ready.unknown_file": Text(
+        'Which notebook is this? Call ready("path/of/the/notebook.ipynb").',
+        'Какая это тетрадь? Вызовите ready("путь/к/тетради.ipynb").',
+    ),
+    "ready.no_file": Text(
+        'There is no file {path}. Save the notebook, or name it if it was renamed: ready("its name.ipynb").',
+        'Файла {path} нет. Сохраните тетрадь, а если вы её переименовали, назовите её: ready("её имя.ipynb").',
+    ),
+    "ready.unreadable": Text(
+        "{path} cannot be read as a notebook ({error}). Save it again from the editor.",
+        "{path} не читается как тетрадь ({error}). Сохраните её из редактора ещё раз.",
+    ),
+    "ready.no_nbclient": Text(
+        "ready() runs the notebook with nbclient, and {name} is not installed here: pip install nbclient nbformat",
+        "ready() выполняет тетрадь с помощью nbclient, а модуль {name} здесь не установлен: "
+        "pip install nbclient nbformat",
+    ),
+    "ready.no_lesson": Text(
+        "{path} is not a lesson of this course: there is nothing to check in it.",
+        "{path} — не урок этого курса: проверять в этой тетради нечего.",
+    ),
+    "ready.nested": Text(
+        "This is a run for checking, where ready() does nothing.",
+        "Это проверочный запуск, в нём ready() ничего не делает.",
+    ),
+    "ready.died": Text(
+        "The fresh process ended before the last cell: did a cell stop it, or did the memory run out?",
+        "Новый процесс завершился до последней ячейки: его остановила ячейка или не хватило памяти?",
+    ),
+    "gpu.here": Text("Measured on this machine: {device}, torch {torch}", "Измерено здесь: {device}, torch {torch}"),
+    "gpu.recorded": Text(
+        "No GPU here. Recorded on {device} with torch {torch}:",
+        "Здесь нет GPU. Записано на {device} с torch {torch}:",
+    ),
+    "gpu.nowhere": Text(
+        "No GPU here, and nobody has recorded this on one yet.",
+        "Здесь нет GPU, и на другой машине этого пока никто не записал.",
+    ),
+    "errors.lesson": Text("More in lesson {lesson}.", "Подробнее в уроке {lesson}."),
+    # -- kinds of values ----------------------------------------------------------------------------------------
+    "kind.function": Text("a function", "функция"),
+    "kind.tensor": Text("a tensor", "тензор"),
+    "kind.class": Text("a class", "класс"),
+    "kind.dict": Text("a dict", "словарь (dict)"),
+}
+
+
+def message(id: str, **parameters: object) -> Text:
+    """The interface sentence `id` in both languages. Raises KeyError for an id that does not exist."""
+    return MESSAGES[id].format(**parameters)
