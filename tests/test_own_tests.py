@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.namespaces import Limits
-from autograder.grading.submission.fingerprints import Salts
+from autograder.grading.limits import Limits
+from autograder.grading.sandbox.engine import Engine, Salts
 from autograder.grading.submission.notebook_run import run
 from autograder.grading.submission.scores import Score, score_of
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .. import exercises
 from ..language import LANGUAGES
 from ..messages.interface import MESSAGES, message
 from ..messages.torch_errors import explain
@@ -24,6 +23,8 @@ _ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
 
 def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
     """The card of a verdict in `language`, or (None) one in each."""
+    from .. import exercises  # only here: a verdict has the name of its exercise
+
     exercise = exercises.find(verdict.exercise, verdict.lesson)
     for one in LANGUAGES if language is None else (language,):
         yield Card(verdict, exercise, one)

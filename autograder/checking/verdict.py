@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..language import Note
-from .card import cards
 
 STATES = ("passed", "not yet", "not attempted", "our error")
 MIME = "application/vnd.autograder.verdict+json"
@@ -73,10 +72,14 @@ class Verdict:
 
     def text(self, language: str | None) -> str:
         """The card as plain text, in `language` or (None) in both."""
+        from .card import cards  # a card says more than a record needs
+
         return "\n\n".join(card.text() for card in cards(self, language))
 
     def html(self, language: str | None) -> str:
         """The card as escaped HTML without a script, in `language` or (None) in both."""
+        from .card import cards
+
         return "".join(card.html() for card in cards(self, language))
 
     def _repr_html_(self) -> str:

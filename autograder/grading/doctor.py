@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from .limits import Limits
 from .sandbox.engine import Ended, Engine
 from .sandbox.libc import CannotIsolate
-from .sandbox.namespaces import Limits
 
 _LOOK = """
 import os, socket

@@ -16,9 +16,8 @@ from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.namespaces import Limits
-from autograder.grading.submission.fingerprints import Salts
+from autograder.grading.limits import Limits
+from autograder.grading.sandbox.engine import Engine, Salts
 from autograder.grading.submission.judgement import Judge
 from autograder.grading.submission.notebook_run import Outcome, run
 from autograder.grading.submission.sanitize import Released, sanitize

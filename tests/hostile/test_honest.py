@@ -29,12 +29,11 @@ from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
 from autograder.grading.course.create import make_course
+from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.namespaces import Limits
-from autograder.grading.submission.grader import Bench, Job, Standby
+from autograder.grading.submission.grader import Bench, Job, Standby, Turns
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
-from autograder.grading.submission.turns import Turns
 from autograder.messages.interface import message
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)

@@ -29,7 +29,7 @@ import notebooks
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.checking.verdict import MIME
-from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.limits import Limits
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.scores import is_check, score_of
 

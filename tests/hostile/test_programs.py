@@ -16,8 +16,8 @@ from autograder.authoring.redaction import ModuleSource
 from autograder.checking.expected import Expected
 from autograder.checking.judge import judge
 from autograder.checking.observe import observe
+from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.namespaces import Limits
 from autograder.grading.submission.self_test import rehearse
 
 LESSONS = exercises.lessons()

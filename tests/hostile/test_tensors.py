@@ -9,7 +9,7 @@ import pytest
 from host import Host, open_host, points
 
 from autograder.authoring.build import COURSE
-from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.limits import Limits
 from autograder.messages.interface import MESSAGES
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)

@@ -13,7 +13,7 @@ from host import Host, open_host, points
 
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
-from autograder.grading.sandbox.namespaces import Limits
+from autograder.grading.limits import Limits
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 

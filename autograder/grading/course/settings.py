@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 from ...errors import Broken
 from ...language import LANGUAGES
-from ..plugin.autograde import RunIsolated
+from .sandbox_traits import SandboxTraits
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class CourseSettings:
         return sorted(name for name in names if not name.startswith("."))
 
     @property
-    def isolation(self) -> RunIsolated:
+    def isolation(self) -> SandboxTraits:
         """The course's limits, and whether answers are isolated."""
-        return RunIsolated(config=self.config)
+        return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
 
     def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
         step = AssignLatePenalties(config=self.config)

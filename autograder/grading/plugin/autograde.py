@@ -10,18 +10,17 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Enum, Float, Integer
 
 from ..course.assignment_files import encoded, encoded_files
 from ..course.folders import forget
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
+from ..course.sandbox_traits import SandboxTraits
+from ..limits import Limits
 from ..sandbox.engine import Engine
-from ..sandbox.namespaces import Limits
-from ..submission.attachments import find_extras
+from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import handed_in
 from ..submission.grader import Bench, Job, NoTemplate, Standby
-from ..submission.links import refuse_linked_notebook, remove_copies
 from ..submission.reasons import list_changes, list_incidents
 from ..submission.sanitize import Unreadable, parse, sanitize
 
@@ -76,18 +75,8 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         return raw, reasons
 
 
-class RunIsolated(NbGraderPreprocessor):  # type: ignore[misc]
+class RunIsolated(SandboxTraits):
     """Runs the cells in an isolated child and judges the checks here. A course sets the traits in its config."""
-
-    isolation = Enum(
-        ("full", "none"), "full", help="'none' runs students' code as your own user, where it can read what you can"
-    ).tag(config=True)
-    cell_seconds = Float(Limits.cell_seconds, help="seconds that one cell may run").tag(config=True)
-    total_seconds = Float(Limits.total_seconds, help="seconds that a whole notebook may run").tag(config=True)
-    memory_mb = Integer(Limits.memory >> 20, help="memory that a notebook may take, in MB").tag(config=True)
-
-    def limits(self) -> Limits:
-        return Limits(self.cell_seconds, self.total_seconds, self.memory_mb << 20)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]

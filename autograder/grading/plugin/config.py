@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 from nbgrader import preprocessors
@@ -15,6 +12,7 @@ from traitlets.config import Config
 
 from ...authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ...language import LANGUAGES
+from ..course.nbgrader_path import put_interpreter_on_path
 from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
 from .autograde import KeepRemarks, RunIsolated, Sanitize
@@ -61,13 +59,6 @@ def configure(c: Config, course_id: str, language: str) -> None:
     c.FeedbackExporter.preprocessors = [Harmless]
     c.GenerateFeedback.exporter_class = FeedbackExporter
     c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
-
-
-def put_interpreter_on_path() -> None:
-    """Let this process find `alembic`, which nbgrader calls by name, although the environment is not activated."""
-    here, path = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
-    if here not in path.split(os.pathsep):
-        os.environ["PATH"] = here + os.pathsep + path
 
 
 def _with(trait: Any, ours: dict[type, type]) -> list[type]:

@@ -13,15 +13,15 @@ import signal
 import socket
 import tempfile
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ...checking.deadline import Deadline, waited
+from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .libc import CannotIsolate
-from .namespaces import Limits
 from .process_memory import memory, tree
 from .run_codec import Rehearsal
 from .template_process import LARGEST_REPLY, Starting
@@ -203,3 +203,19 @@ class Child:
         os.close(self._handle)
         self._handle = -1
         self._channel.close()
+
+
+@dataclass
+class Salts:
+    """One secret number for each check that is reached, the same for a whole run: what an untouched child answers to
+    it is asked once. A child learns it after it has answered."""
+
+    engine: Engine
+    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
+
+    def of(self, lesson: str, files: dict[str, str], index: int) -> tuple[str, str]:
+        """The number, and what an untouched child answers to it."""
+        if (lesson, index) not in self._known:
+            salt = secrets.token_hex(8)
+            self._known[lesson, index] = salt, self.engine.fingerprint(salt, lesson, files)
+        return self._known[lesson, index]

@@ -14,9 +14,9 @@ import ctypes
 import os
 import resource
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..limits import Limits
 from . import filesystem as root
 from . import seccomp as syscalls
 from .libc import CannotIsolate, check, libc
@@ -36,20 +36,6 @@ _SYS_PTRACE, _SYS_ADMIN = 19, 21
 
 INSIDE, NOBODY = 1000, 65534  # the user inside; the real one when the grader is root, whom limits do not bind
 _ALL = ["0", "0", "4294967295"]  # a uid_map that changes nothing: the machine itself
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one submission may use. Seconds are wall time; bytes are bytes."""
-
-    cell_seconds: float = 60
-    total_seconds: float = 600
-    memory: int = 4 << 30
-    processes: int = 64
-    open_files: int = 256
-    file_bytes: int = 64 << 20
-    disk_bytes: int = 256 << 20
-    output_bytes: int = 1 << 20  # of one cell
 
 
 def prepare() -> None:

@@ -21,13 +21,14 @@ from typing import Any
 import torch
 
 from ... import exercises
+from ..limits import Limits
 from .cell_cache import RememberingShell
 from .channel import Channel, Closed
 from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
 from .memory import begin_fresh, fill_holes
-from .namespaces import Limits, between_forks, end_with_parent, enter, go_inside
+from .namespaces import between_forks, end_with_parent, enter, go_inside
 from .run_codec import Rehearsal
 from .warmup import rehearse, warm_shell
 from .worker import serve

@@ -23,8 +23,8 @@ from ...checking.containment import undisturbed
 from ...checking.exercise import Exercise
 from ...checking.observe import observe
 from ...learner.session import SESSION, Session
+from ..limits import Limits
 from .guard import Guard
-from .namespaces import Limits
 from .run_codec import Rehearsal, pack_run
 from .shell import Shell
 from .worker import Worker

@@ -26,9 +26,9 @@ from ...checking.exercise import Exercise
 from ...checking.judge import screen
 from ...checking.observe import Run, code_digest, functions_of, observe_in_order
 from ...messages.interface import message
+from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
 from .guard import Guard
-from .namespaces import Limits
 from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +19,48 @@ from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import Broken
 from ..course import hidden_cases as hidden
-from ..sandbox.engine import Ended, Engine
-from .fingerprints import Salts
+from ..sandbox.engine import Ended, Engine, Salts
 from .judgement import Judge
 from .notebook_run import Outcome, run
 from .sanitize import Released
 from .self_test import rehearse, try_solution
-from .turns import Turns
+
+
+class Turns:
+    """A lock that many threads share, or one holds alone; who waits to be alone goes first."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._sharing = self._wanting = 0
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Run beside others, and not beside one that is alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._wanting)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until nobody runs, and let nobody begin meanwhile. Several of these come one after another."""
+        with self._changed:
+            self._wanting += 1
+            self._changed.wait_for(lambda: not self._sharing)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._wanting -= 1
+                self._sharing -= 1
+                self._changed.notify_all()
+
 
 _STARTS = 2  # a template that ends again is no accident
 _REAPED = 0.2  # seconds from the end of a template's children, which the kernel kills first, to its own

@@ -16,13 +16,11 @@ from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
-from ..sandbox.engine import Ended, Engine
+from ..sandbox.engine import Ended, Engine, Salts
 from ..sandbox.run_codec import unpack_note
 from .dialogue import Dialogue
-from .fingerprints import Salts
-from .judgement import Judge, Judgement
+from .judgement import Judge, Judgement, explain_import, stopped
 from .outputs import Room, kept_outputs
-from .redact import explain_import, stopped
 
 _MOST_NOTES = 20
 _BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy

@@ -13,9 +13,8 @@ from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import Broken
 from ...language import LANGUAGES
-from ..sandbox.engine import Engine
+from ..sandbox.engine import Engine, Salts
 from ..sandbox.run_codec import Rehearsal
-from .fingerprints import Salts
 from .judgement import Judge
 from .notebook_run import run
 from .sanitize import Released, sanitize

@@ -1,0 +1,22 @@
+"""The traits by which a course's config limits and isolates students' code."""
+
+from __future__ import annotations
+
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Enum, Float, Integer
+
+from ..limits import Limits
+
+
+class SandboxTraits(NbGraderPreprocessor):  # type: ignore[misc]
+    """Limits and isolation, read from the section `RunIsolated` of a course's config."""
+
+    isolation = Enum(
+        ("full", "none"), "full", help="'none' runs students' code as your own user, where it can read what you can"
+    ).tag(config=True)
+    cell_seconds = Float(Limits.cell_seconds, help="seconds that one cell may run").tag(config=True)
+    total_seconds = Float(Limits.total_seconds, help="seconds that a whole notebook may run").tag(config=True)
+    memory_mb = Integer(Limits.memory >> 20, help="memory that a notebook may take, in MB").tag(config=True)
+
+    def limits(self) -> Limits:
+        return Limits(self.cell_seconds, self.total_seconds, self.memory_mb << 20)

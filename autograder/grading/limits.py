@@ -1,0 +1,19 @@
+"""Limits on the resources of one submission."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Seconds are wall time; bytes are bytes."""
+
+    cell_seconds: float = 60
+    total_seconds: float = 600
+    memory: int = 4 << 30
+    processes: int = 64
+    open_files: int = 256
+    file_bytes: int = 64 << 20
+    disk_bytes: int = 256 << 20
+    output_bytes: int = 1 << 20  # of one cell
