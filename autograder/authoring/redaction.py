@@ -186,7 +186,7 @@ def _empty_body(node: ast.stmt, lines: list[str]) -> None:
     assert isinstance(node, _Definition)
     line, last = _first_line(node.body[0]) - 1, _last_line(node)
     before = lines[line].encode()[: node.body[0].col_offset].decode()  # ast counts columns in bytes
-    before = before if before.strip().endswith(":") else " " * len(before)  # one-line definition?
+    before = before if before.strip().endswith(":") else " " * len(before)  # keeps a one-line definition's head
     if isinstance(node, ast.ClassDef):
         line, before = node.lineno - 1, f"class {node.name}: "
     lines[line:last] = [before + "...", *[""] * (last - line - 1)]

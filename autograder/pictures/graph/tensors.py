@@ -43,7 +43,10 @@ class Registry:
                 self.record(tensor)
 
     def maker(self, tensor: torch.Tensor) -> int | None:
-        """Return the node of this graph that made `tensor`, or None. torch raises for a view invalidated in place."""
+        """Return the node of this graph that made `tensor`, or None.
+
+        Also None for a view that was invalidated in place: torch raises if its node is read.
+        """
         node = safely(lambda: tensor.grad_fn)
         return None if node is None else self.ids.get(node)
 

@@ -1,6 +1,6 @@
-"""Comparison of functions of one argument, with all state restored.
+"""Comparison of functions of one argument, by the tensors they make.
 
-It traces the bytes of tensors that they make.
+Random numbers and the buffers of modules are restored after each run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Graphs as DOT source.
 
-Shape, a word and colour each show the kind of a box, so that none of them is needed alone.
+Shape, a word and colour each show the kind of a box, so that no single one of them is essential.
 """
 
 from __future__ import annotations
