@@ -1,0 +1,97 @@
+"""The package's layers: which modules import which, and how many lie in one folder."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autograder.authoring.build import COURSE
+from autograder.grading.course.hidden_cases import modules_behind
+
+PACKAGE = Path(__file__).parents[1] / "autograder"
+SANDBOX = "autograder.grading.sandbox"
+MOST_MODULES = 14  # in a folder, except the sandbox's
+
+
+def _name(file: Path) -> str:
+    parts = ("autograder", *file.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {_name(file): file for file in PACKAGE.rglob("*.py")}
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """Return what a module imports when it is imported: modules of ours, and names of other packages."""
+    file = MODULES[module]
+    package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+    found: set[str] = set()
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            inside = {f"{base}.{alias.name}" for alias in node.names} & MODULES.keys()
+            found |= inside or {base}
+    return frozenset(found)
+
+
+def closure(module: str) -> set[str]:
+    """Return all that importing a module imports."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += imports(name) if name in MODULES else ()
+    return found
+
+
+def test_no_module_imports_itself_on_a_detour() -> None:
+    circles = [name for name in MODULES if any(name in closure(other) for other in imports(name) & MODULES.keys())]
+    assert circles == []
+
+
+@pytest.mark.parametrize("module", ["course.gradebook", "course.settings", "course.create", "report.page"])
+def test_reading_a_course_needs_no_sandbox(module: str) -> None:
+    assert [name for name in closure(f"autograder.grading.{module}") if name.startswith(SANDBOX)] == []
+
+
+def test_checking_needs_torch_alone() -> None:
+    for module in (name for name in MODULES if name.startswith("autograder.checking")):
+        packages = {name.partition(".")[0] for name in closure(module)} - {"autograder", "torch", "__future__"}
+        assert packages <= sys.stdlib_module_names, module
+
+
+def test_a_verdict_is_a_leaf() -> None:
+    assert imports("autograder.checking.verdict") & MODULES.keys() <= {"autograder.language"}
+
+
+def test_no_folder_is_crowded() -> None:
+    folders: dict[Path, int] = {}
+    for file in MODULES.values():
+        folders[file.parent] = folders.get(file.parent, 0) + (file.name != "__init__.py")
+    crowded = {folder.name for folder, count in folders.items() if count > MOST_MODULES}
+    assert crowded <= {"sandbox"}
+
+
+def test_expected_results_depend_on_every_module_that_makes_them() -> None:
+    """A change of a module that is left out would serve stale results without a word."""
+    for lesson in COURSE.read():
+        known = COURSE.exercises(lesson)
+        behind = {_name(file) for file in modules_behind(known.values())}
+        made = closure("autograder.checking.expected") | closure(f"autograder.exercises.{lesson.name}")
+        assert made & MODULES.keys() - behind - {"autograder.exercises"} == set()
+
+
+def test_wording_does_not_change_expected_results() -> None:
+    (first, *_) = COURSE.read()
+    behind = {_name(file) for file in modules_behind(COURSE.exercises(first).values())}
+    assert [name for name in behind if name.startswith("autograder.messages")] == []
