@@ -75,7 +75,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
     verify = commands.add_parser("verify", help="put every exercise through the gate")
-    verify.add_argument("lessons", nargs="*", metavar="LESSON")
+    verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
@@ -194,8 +194,12 @@ def _verify(chosen: argparse.Namespace) -> int:
 
     collection = _collection(chosen)
     reports, failed = [], False
-    for lesson in collection.read(chosen.lessons):
-        found, whole = gate.verify(lesson, collection.exercises(lesson))
+    wanted = [name.partition(".")[::2] for name in chosen.lessons] or [
+        (lesson.name, "") for lesson in collection.read()
+    ]
+    for name, only in wanted:
+        (lesson,) = collection.read([name])
+        found, whole = gate.verify(lesson, collection.exercises(lesson), only)
         reports += found
         for complaint in whole:
             print(f"{lesson.file_name}: {complaint}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The project itself: what README promises an author, and the same environment for pip and conda."""
+"""The project itself: the recipe for authors, and the same environment for pip and conda."""
 
 import os
 import re
@@ -19,12 +19,13 @@ README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
 def block_after(marker: str) -> str:
-    found = re.search(rf"<!-- {marker}.*? -->\n```python\n(.*?)```", README, re.S)
+    recipe = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = re.search(rf"<!-- {marker}.*? -->\n```python\n(.*?)```", recipe, re.S)
     assert found, marker
     return found[1]
 
 
-def test_an_exercise_added_as_readme_says_passes_the_gate(tmp_path, capsys):
+def test_an_exercise_added_by_the_recipe_passes_the_gate(tmp_path, capsys):
     imports = (
         "import torch\n"
         "from autograder.checking.exercise import Case, aspect, exercise\n"
@@ -41,6 +42,9 @@ def test_an_exercise_added_as_readme_says_passes_the_gate(tmp_path, capsys):
     assert main(["build", "--accept", "twofold", *course]) == 0
     assert main(["verify", *course]) == 0, capsys.readouterr().err
     assert "✓ twice: passed, 1/1 mistakes, 3 alternatives" in capsys.readouterr().out
+    assert main(["verify", "twofold.twice", *course]) == 0
+    assert main(["verify", "twofold.thrice", *course]) == 1
+    assert "thrice" in capsys.readouterr().err
     notebook = nbformat.read(tmp_path / "source" / "20_twofold" / "20_twofold.ipynb", as_version=4)
     NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path / "source" / "20_twofold")}}).execute()
     graded = notebook.cells[-1]

@@ -25,6 +25,7 @@ from ..checking.expected import Expected, as_answer, expect
 from ..checking.judge import judge, screen
 from ..checking.observe import Run, code_digest, observe
 from ..checking.verdict import Verdict
+from ..exercises import Unknown
 from ..language import LANGUAGES, Text
 from .execute import Ran, run
 from .lint import banned_words, problems
@@ -55,11 +56,18 @@ class Report:
         return {name: value for name, value in vars(self).items() if name != "problems"}
 
 
-def verify(lesson: Lesson, exercises: dict[str, Exercise]) -> tuple[list[Report], list[str]]:
-    """Return a report for each exercise, and the problems of the lesson as a whole. Raises BrokenSource."""
+def verify(lesson: Lesson, exercises: dict[str, Exercise], only: str = "") -> tuple[list[Report], list[str]]:
+    """Return a report for each exercise, and the problems of the lesson as a whole.
+
+    With `only`, the name of an exercise, nothing else is looked at. Raises BrokenSource, and Unknown if it has no such
+    exercise.
+    """
+    if only and only not in exercises:
+        raise Unknown("exercise", only, list(exercises))
     ran = run(lesson, exercises)
     left = helpers(exercises.values())
-    return [_verify(exercise, ran, left) for exercise in exercises.values()], list(_whole(lesson, exercises))
+    chosen = [exercises[only]] if only else exercises.values()
+    return [_verify(exercise, ran, left) for exercise in chosen], [] if only else list(_whole(lesson, exercises))
 
 
 def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:

@@ -24,11 +24,16 @@ if TYPE_CHECKING:
     from .points import LessonNotebook
 
 
-def start(lesson: str, *, language: str | None = None) -> Reply:
-    """Begin lesson `lesson` in this notebook, in `language` ("en" or "ru"; None shows both)."""
+def start(lesson: str = "", *, language: str | None = None) -> Reply:
+    """Begin lesson `lesson` in this notebook, in `language` ("en" or "ru"; None shows both).
+
+    A page without exercises has no lesson: only the language is set.
+    """
     if language is not None and language not in LANGUAGES:
         return Reply((message("unknown.language", name=language),))
     SESSION.language = language
+    if not lesson:
+        return Reply((message("start.page"),))
     try:
         known = exercises.load(lesson)
     except exercises.Unknown as unknown:

@@ -253,6 +253,10 @@ MESSAGES: dict[str, Text] = {
         "Exercises with a check: {count}; points that count: {points}. Shift+Enter on a check shows a card.",
         "Упражнений с проверкой: {count}; баллов в зачёт: {points}. Shift+Enter в ячейке проверки покажет карточку.",
     ),
+    "start.page": Text(
+        "Pictures and plots speak this page's language.",
+        "Подписи на картинках и графиках — на языке этой страницы.",
+    ),
     "check.graded": Text(
         "While a submission is graded, only the check cells of the released notebook are judged.",
         "При проверке сданной работы оцениваются только ячейки проверки из выданной тетради.",

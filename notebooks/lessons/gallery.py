@@ -7,13 +7,13 @@
 #
 # `draw(loss)` показывает граф тензора, `steps(loss)` проходит его обратный проход по шагам. Каждый раздел показывает одно из того, что можно узнать; меняйте код и смотрите снова.
 # %% tags=["en"]
-from autograder.learner.session import SESSION
+from autograder import start
 
-SESSION.language = "en"
+start(language="en")
 # %% tags=["ru"]
-from autograder.learner.session import SESSION
+from autograder import start
 
-SESSION.language = "ru"
+start(language="ru")
 # %%
 import torch
 from torch import nn
