@@ -540,6 +540,7 @@ def slips(released: Course, tmp_path_factory: pytest.TempPathFactory) -> Course:
     hand_in(course, "loops", {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\nwhile True:\n    pass"})
     gone = f"from autograder.exercises import something_removed\n{SOLVED[FIRST.name]}"
     hand_in(course, "older", {**SOLVED, FIRST.name: gone}, language="ru")
+    hand_in(course, "tqdm", {**SOLVED, FIRST.name: f"import not_here\n{SOLVED[FIRST.name]}"})
     path = hand_in(course, "cut", SOLVED)
     path.write_bytes(path.read_bytes()[:-1000])
     return course
@@ -553,6 +554,7 @@ def test_slips_are_named(slips: Course, capsys: pytest.CaptureFixture[str]) -> N
     assert f"note: {where} ran longer than 5 s and was stopped: an endless loop?\n" in said
     gone = "cannot import name 'something_removed' from 'autograder.exercises'"
     assert f"note: {where} imports what this version of the course does not have: {gone}\n" in said
+    assert f"note: {where} imports a module that is not installed here: 'not_here'\n" in said
     assert f"{NAME}.ipynb is no notebook: the file is cut off" in said
     assert "ask the student for the whole file\n" in said
     assert scores(course)["older"] == TOTAL - FIRST.points
@@ -648,7 +650,7 @@ def test_points_by_hand_stay_after_nbgrader_autograde(
     slips: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     course = copy_of(slips, tmp_path)
-    for student in ("loops", "cut"):
+    for student in ("loops", "tqdm", "cut"):
         shutil.rmtree(course.folder / "submitted" / student)
     grade(course, capsys)
     give_by_hand(course, "older", NAME, CHECK, 1.5)

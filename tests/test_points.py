@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -89,3 +90,18 @@ def test_nbgrader_autograde_gives_the_same(course: Course, tmp_path: Path) -> No
     subprocess.run([BIN / "nbgrader", "autograde", course.name, "--student=half", "--force"], cwd=folder, check=True,
                    capture_output=True)  # fmt: skip
     assert _scores(folder, course, "half") == _scores(course.folder, course, "half")
+
+
+def test_points_changed_after_grading_are_taken_over(course: Course, tmp_path: Path) -> None:
+    folder = tmp_path / "calculus"
+    shutil.copytree(course.folder, folder)
+    source = folder / "source" / course.name / f"{course.name}.ipynb"
+    notebook = read(source)
+    (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal")
+    cell.metadata.nbgrader.points = 12
+    nbformat.write(notebook, source)
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    for command in (["nbgrader", "generate_assignment", course.name, "--force"], ["autograder", "grade", "."]):
+        subprocess.run([BIN / command[0], *command[1:]], cwd=folder, env=environment, check=True, capture_output=True)
+    assert _scores(folder, course, "half")["check-accumulate_equal"] == (8, 12)
+    assert _scores(folder, course, "right")["check-accumulate_equal"] == (12, 12)

@@ -34,13 +34,13 @@ class HandedIn:
     timestamp: str | None
     reasons: dict[str, list[str]]
     notes: list[str]
+    points: dict[str, dict[str, float]]  # by notebook and graded cell
 
     @property
     def digest(self) -> str:
         """Return a hash of all that the result of a submission depends on."""
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
-        parts.append(repr((self.timestamp, self.reasons[""])).encode())
-        # Nothing is added for a notebook alone: what an earlier version has graded stays unchanged.
+        parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
             parts += [os.fsencode(path), data] if path != TIMESTAMP else []
         others = {name: reasons for name, reasons in self.reasons.items() if name}
@@ -61,7 +61,11 @@ def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Se
     if doubt:
         extras.files.pop(TIMESTAMP, None)  # nbgrader would stop at it
     reasons, notes = {"": doubt, **chosen.reasons}, [*chosen.notes, *extras.notes]
-    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes)
+    points = {
+        name: {id: cell.points for id, cell in sorted(released[name].cells.items()) if cell.points is not None}
+        for name in sorted(chosen.raw)
+    }
+    return HandedIn(chosen.raw, chosen.renamed, extras, timestamp, reasons, notes, points)
 
 
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:

@@ -58,6 +58,14 @@ def explain_import(outputs: list[NotebookNode], language: str | None) -> str | N
     return None
 
 
+def missing_module(outputs: list[NotebookNode]) -> str | None:
+    """Return the name of a module that a cell could not import; None when none was missing."""
+    for each in outputs:
+        if each.get("ename") == "ModuleNotFoundError":
+            return str(each.evalue).removeprefix("No module named ")[:80]
+    return None
+
+
 _MOST, _LONGEST = 1000, 1 << 16  # judgements that are remembered of a lesson, and characters of what they were made on
 
 

@@ -19,7 +19,7 @@ from ...language import LANGUAGES, Note
 from ..sandbox.engine import Ended, Engine, Salts
 from ..sandbox.run_codec import unpack_note
 from .dialogue import Dialogue
-from .judgement import Judge, Judgement, explain_import, stopped
+from .judgement import Judge, Judgement, explain_import, missing_module, stopped
 from .outputs import Room, kept_outputs
 
 _MOST_NOTES = 20
@@ -188,6 +188,8 @@ class _Run:
         missing = explain_import(outputs, self._language)
         if missing:
             self._note(f"{_place(cell, number)} imports what this version of the course does not have: {missing}")
+        elif module := missing_module(outputs):
+            self._note(f"{_place(cell, number)} imports a module that is not installed here: {module}")
         return outputs
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:
