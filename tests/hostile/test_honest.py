@@ -139,6 +139,12 @@ def test_keyboard_interrupt_in_an_answer_is_its_own_mistake(host: Host) -> None:
     assert points(outcome) == {name: most for name, most in _full(host).items() if name != "accumulate_equal"}
 
 
+def test_a_compiled_answer_needs_no_compiler(host: Host) -> None:
+    answer = f"@torch.compile\n{host.solved['accumulate_equal'].lstrip()}"
+    outcome, _ = host.hand_in(host.notebook({**host.solved, "accumulate_equal": answer}))
+    assert (outcome.flags, points(outcome)) == ([], _full(host))
+
+
 def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(host: Host) -> None:
     raw = host.notebook(host.solved)
     ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in raw["cells"]]
