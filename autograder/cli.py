@@ -1,25 +1,25 @@
-"""The command line: `autograder lab | build | verify | course | grade | feedback | report | doctor`."""
+"""Commands of `autograder`: lab, build, verify, course, grade, feedback, report, doctor."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-# All else is imported in `main`, so that Ctrl+C ends that, too, with one line.
+# Everything else is imported in `main`, so that Ctrl+C during imports also ends with one line.
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from .authoring.build import Collection
 
-_STOPPED, _NOBODY_READS = 130, 141  # exit statuses as shells have them
+_STOPPED, _NOBODY_READS = 130, 141  # exit statuses as in shells
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command and return its exit status.
 
-    Returns the exit status: 0, 1 when something is to be mended (said on stderr), 130 at Ctrl+C, 141 when nobody reads
-    the output any more, as in `autograder grade | head`.
+    The status is 0, or 1 if something has to be fixed, which is reported on stderr. It is 130 for Ctrl+C, and 141 if
+    nobody reads the output any more, as in `autograder grade | head`.
     """
     try:
         try:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_unread_output() -> bool:
-    """Lead standard streams that nobody reads to nowhere, so that Python's end is silent.
+    """Redirect standard streams without a reader to the null device, so that Python exits silently.
 
     Returns whether there were any.
     """
@@ -45,7 +45,7 @@ def _drop_unread_output() -> bool:
 
     poll = select.poll()
     for stream in (1, 2):
-        poll.register(stream, 0)  # errors are told in any case
+        poll.register(stream, 0)  # poll reports errors even with an empty mask
     unread = [stream for stream, _ in poll.poll(0)]
     for stream in unread:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
@@ -53,7 +53,7 @@ def _drop_unread_output() -> bool:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Run one command. Returns the exit status."""
+    """Run one command and return the exit status."""
     import argparse
     from pathlib import Path
 
@@ -133,14 +133,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         return int(globals()[f"_{chosen.command}"](chosen))
     except (KeyboardInterrupt, BrokenPipeError):
-        raise  # before `_expected` is asked, which takes a second to import
+        raise  # before `_expected` is called, as its imports take a second
     except _expected() as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 1
 
 
 def _assignment(text: str) -> str:
-    """Return the name of an assignment, which a shell may have completed to a folder's path."""
+    """Return the name of an assignment. A shell may have completed it to a folder's path."""
     from pathlib import Path
 
     return Path(text).name or text
@@ -228,11 +228,11 @@ def _grade(chosen: argparse.Namespace) -> int:
     from .grading.sandbox.memory import kept
     from .grading.sandbox.template_process import Starting
 
-    # jsonschema takes a second to import it, for a format that no notebook has, and does without where it is missing.
+    # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
     with Interrupt() as interrupt, Starting(isolated=chosen.isolation != "none") as starting:
         interrupt.clean = starting.end
-        with kept():  # the template takes as long to start as the imports: both at the same time
+        with kept():  # import while the template starts, as both take equally long
             from .grading.commands import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}

@@ -1,7 +1,10 @@
-"""Errors that the user of a command can mend."""
+"""Errors that the user of a command can fix."""
 
 from __future__ import annotations
 
 
 class Broken(Exception):
-    """Something an author or instructor has to mend; the text says what and how."""
+    """An error that an author or instructor can fix.
+
+    The text names the problem and the remedy.
+    """

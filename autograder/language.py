@@ -1,7 +1,7 @@
-"""The two languages of the course: `Text`, a sentence in both, and every sentence of the interface by its id.
+"""The course's two languages: `Text`, `Note`, and sentences by id.
 
-Records (verdicts, progress) store ids and parameters; the sentence is chosen when somebody reads it. Texts of
-exercises live beside the exercise; this file holds what all exercises share.
+Records (verdicts, progress) store ids and parameters. The sentence is chosen when a record is displayed. Texts of an
+exercise are part of its module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Text(NamedTuple):
         return Text(self.en.format(**parameters), self.ru.format(**parameters))
 
     def read(self, language: str | None) -> str:
-        """The sentence in `language`; in both, one under the other, when the language is not known (None)."""
+        """Return the sentence in `language`, or in both languages, one per line, if it is None."""
         if language is None:
             return self.en if self.en == self.ru else f"{self.en}\n{self.ru}"
         return str(getattr(self, language))
@@ -39,14 +39,17 @@ def _placeholders(template: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Note:
-    """Something to say, as it is stored: the id of a sentence and its parameters, plain data in no language."""
+    """A stored message: the id of a sentence and its parameters.
+
+    It is plain data in no language.
+    """
 
     id: str
     parameters: dict[str, object]
 
 
 def grouped(value: float, language: str) -> str:
-    """1,234 in English; 1 234 in Russian, which writes decimals with a comma."""
+    """Format a number with digit groups: 1,234 in English, 1 234 in Russian, which uses a decimal comma."""
     return f"{value:,}" if language == "en" else f"{value:,}".translate(_RUSSIAN)
 
 
@@ -54,9 +57,9 @@ _RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
 
 
 def sentence(words: Mapping[str, Text], id: str, language: str, parameters: Mapping[str, object]) -> str:
-    """The sentence `id` of `words` in `language`, ints among its parameters written as `grouped` does.
+    """Return the sentence `id` of `words` in `language`, with int parameters formatted by `grouped`.
 
-    Raises KeyError for an id that does not exist.
+    Raises KeyError for an unknown id.
     """
     said = {name: grouped(value, language) if type(value) is int else value for name, value in parameters.items()}
     return words[id].format(**said).read(language)

@@ -1,7 +1,7 @@
-"""What probes count: how many backward passes are started, how the model is called, how many bytes are alive.
+"""Measurements for probes: backward passes, calls, aten ops, saved and live bytes.
 
-Counts and bytes are deterministic where times are not. They are taken in runs of their own: correctness is never
-judged in a run with measuring switched on.
+Counts and bytes are deterministic, times are not. Probes measure in separate runs: correctness is never judged in a run
+with measuring switched on.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from .checking.allocations import live_bytes as live_bytes
 
 @dataclass
 class BackwardRuns:
-    """The number of backward passes that were started in a block; 0 while the block runs."""
+    """The number of backward passes started in a block.
+
+    It is 0 while the block runs.
+    """
 
     times: int = 0
 
 
 @contextmanager
 def counting_backward_runs() -> Iterator[BackwardRuns]:
-    """Count the backward passes started, by whatever call: `backward`, `autograd.grad`, `torch.func`, `functional`.
+    """Count the backward passes started by any call: `backward`, `autograd.grad`, `torch.func`, `functional`.
 
-    Torch's engine numbers all passes of the process, those of other threads too. A run batched by vmap counts once;
-    forward mode starts none.
+    torch's engine numbers all passes of the process, including those of other threads. A run batched by vmap counts
+    once; forward mode starts none.
     """
     runs = BackwardRuns()
     first = _start_a_pass()
@@ -43,7 +46,7 @@ def counting_backward_runs() -> Iterator[BackwardRuns]:
 
 
 def _start_a_pass() -> int:
-    """Run the smallest backward pass there is and return the number that torch's engine has given it."""
+    """Run a minimal backward pass and return the number that torch's engine assigned to it."""
     numbers: list[int] = []
     with torch.inference_mode(False), torch.enable_grad():
         result = torch.zeros((), device="cpu", requires_grad=True).clone()
@@ -54,7 +57,7 @@ def _start_a_pass() -> int:
 
 @contextmanager
 def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
-    """The gradient of `leaf` in each backward pass that reaches it, in order, before anything is added to `.grad`."""
+    """Yield a list of the gradients of `leaf`, one per backward pass, recorded before accumulation into `.grad`."""
     gradients: list[torch.Tensor] = []
     handle = leaf.register_hook(lambda gradient: gradients.append(gradient.detach().clone()))
     try:
@@ -65,7 +68,10 @@ def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
 
 @contextmanager
 def around_backward(run: Callable[..., Any]) -> Iterator[None]:
-    """In the block `run(engine, roots, *args, **kwargs)` stands for torch's engine, whatever starts a backward pass."""
+    """Replace torch's engine by `run(engine, roots, *args, **kwargs)` for the block.
+
+    Every call that starts a backward pass uses the replacement.
+    """
     engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
     torch.autograd._engine_run_backward = functools.partial(run, engine)  # type: ignore[attr-defined]
     try:
@@ -75,10 +81,10 @@ def around_backward(run: Callable[..., Any]) -> Iterator[None]:
 
 
 class CountedCalls:
-    """Counts how often `function` is called: a probe hands that out in place of the function that it was given.
+    """A counter of the calls of a function.
 
-    What is counted is a local of a generator, and this object is not within reach of `function`: whoever holds that
-    can only raise the count.
+    A probe hands out the attribute `function`, a wrapper, instead of the original. The count is a local variable of a
+    generator, and the wrapper gives no access to this object. Code that holds the wrapper can only raise the count.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -96,15 +102,15 @@ class CountedCalls:
 
     @property
     def times(self) -> int:
-        """How often `function` was called by now."""
+        """Number of calls of `function` so far."""
         times: int = self._ask(None)
         return times
 
 
 def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ...], dict[str, Any]] | None, None]:
-    """Call `function` with what is sent, and yield its result and error; send None for the number of calls.
+    """Call `function` with the arguments sent, and yield its result and error. Sending None yields the number of calls.
 
-    Keeps neither arguments nor results: a probe may measure what stays in memory.
+    Keeps neither arguments nor results: a probe may measure the memory that remains.
     """
     times = 0
     answer: list[Any] = [None]
@@ -123,7 +129,7 @@ def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ..
 
 @contextmanager
 def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
-    """The number of samples in each call of `model`, in order. Sees calls of the module, not of its `forward`."""
+    """Record the number of samples in each call of `model`, in order. Does not see direct calls of its `forward`."""
     sizes: list[int] = []
 
     def note(_: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
@@ -138,7 +144,7 @@ def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
 
 @contextmanager
 def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch.Tensor]]:
-    """All parameters of `optimizer` as one flat tensor after each `optimizer.step()`, in order."""
+    """Record all parameters of `optimizer` as one flat tensor after each `optimizer.step()`, in order."""
     path: list[torch.Tensor] = []
 
     def note(stepped: torch.optim.Optimizer, *_: object) -> None:
@@ -154,14 +160,21 @@ def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch
 
 @dataclass
 class Ops:
-    """How many aten ops ran, forward and backward, and the elements of the largest storage that one of them made."""
+    """Number of aten ops, forward and backward, and the largest new storage.
+
+    `largest` is the number of elements of the largest storage that an op allocated.
+    """
 
     times: int = 0
     largest: int = 0
 
 
 class _OpsMode(TorchDispatchMode):
-    """Hands the size of what each op made to `note`; an answer can find the mode, but not what `note` does."""
+    """A dispatch mode that passes each op's result size to `note`.
+
+    The size is the number of elements of the largest new storage. An answer can find the mode, but not the state of
+    `note`.
+    """
 
     def __init__(self, note: Callable[[int], object]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -170,7 +183,7 @@ class _OpsMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        if func._schema.name in ("aten::detach", "aten::alias"):  # bookkeeping that autograd and the mode insert
+        if func._schema.name in ("aten::detach", "aten::alias"):  # inserted by autograd and by the mode itself
             return result
         inputs = {tensor.untyped_storage()._cdata for tensor in tensors((args, kwargs))}
         largest = 0
@@ -183,7 +196,7 @@ class _OpsMode(TorchDispatchMode):
 
 
 def _noting(ops: Ops) -> Generator[None, int, None]:
-    """Count in `ops` what is sent: the elements of the largest storage that an op made."""
+    """Count ops in `ops`; each sent value is the number of elements of the largest storage that an op allocated."""
     while True:
         largest = yield
         ops.times += 1
@@ -192,11 +205,11 @@ def _noting(ops: Ops) -> Generator[None, int, None]:
 
 @contextmanager
 def counting_ops() -> Iterator[Ops]:
-    """Count the aten ops of this thread, those of backward passes and of forward-mode derivatives included.
+    """Count the aten ops of this thread, including those of backward passes and of forward-mode derivatives.
 
-    `largest` tells whether a Jacobian was made: a view, an in-place result, an expanded tensor and the zero tangent of
-    a constant do not count. Composite ops appear decomposed, so numbers depend on torch's version, dtype and rank:
-    compare how they grow with the size. NumPy is invisible, and so are other threads; `.item()` is one op.
+    `largest` shows whether a Jacobian was made: a view, an in-place result, an expanded tensor and the zero tangent of
+    a constant do not count. Composite ops appear decomposed, so numbers depend on torch's version, dtype and rank.
+    Compare their growth with the size instead. NumPy and other threads are invisible; `.item()` is one op.
     """
     ops = Ops()
     noting = _noting(ops)
@@ -207,7 +220,10 @@ def counting_ops() -> Iterator[Ops]:
 
 @dataclass
 class SavedBytes:
-    """Tensors that the graph keeps for backward: the bytes of their storages, and how many times one was saved."""
+    """Tensors saved for backward: the bytes of their storages, and the saves.
+
+    `saves` is the number of times a tensor was saved.
+    """
 
     saves: int = 0
     _boxes: weakref.WeakSet[_Box] = field(default_factory=weakref.WeakSet)
@@ -215,13 +231,13 @@ class SavedBytes:
 
     @property
     def now(self) -> int:
-        """Bytes of the storages that are held at this moment, each counted once, `known` ones not at all."""
+        """Bytes of the storages held at this moment, each counted once. Known storages do not count."""
         held = {box.tensor.untyped_storage().data_ptr(): box.tensor.untyped_storage() for box in self._boxes}
         return sum(storage.nbytes() for key, storage in held.items() if key not in self._known)
 
 
 class _Box:
-    """Holds a saved tensor as long as the graph holds the box."""
+    """A holder of a saved tensor, kept alive by the graph."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -229,19 +245,19 @@ class _Box:
 
 @contextmanager
 def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
-    """Measure what operations in the block save for backward. Read `now` while their result is alive.
+    """Measure the tensors that operations in the block save for backward. Read `now` while their result is alive.
 
-    One call per save, not per tensor: `x * x` saves twice and holds one storage; a slice holds all of its storage, an
-    expanded tensor only its few numbers. Parameters are saved, too: name them in `known`. Does not see `ctx`
-    attributes, closures, what another pair of hooks packs inside, Python scalars, other threads: `live_bytes` sees
-    most of these. Hooks switch the version check off, so never judge gradients in this run.
+    There is one call per save, not per tensor: `x * x` saves twice and holds one storage. A slice holds all of its
+    storage, an expanded tensor only its few numbers. Parameters are saved, too: pass them in `known`. Does not count
+    `ctx` attributes, closures, tensors packed by another pair of hooks inside, Python scalars, and other threads.
+    `live_bytes` counts most of these. Hooks switch the version check off, so never judge gradients in this run.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})
 
     def pack(tensor: torch.Tensor) -> _Box:
         saved.saves += 1
-        box = _Box(tensor.detach())  # a hook that kept the output itself would make a cycle, and leak
+        box = _Box(tensor.detach())  # keeping the output itself would create a reference cycle and leak
         saved._boxes.add(box)
         return box
 
@@ -250,10 +266,10 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
 
 
 def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
-    """The nodes of the graph behind `outputs`, each once, in topological order: after every node that leads to it.
+    """Return the nodes of the graph behind `outputs`, each once, in topological order: users before their inputs.
 
     A leaf is an AccumulateGrad node with the tensor as its `variable`. Names depend on torch's version, on rank and on
-    spelling (`x @ w + b`, `addmm`, `F.linear`): count or look for a name, never compare a long list.
+    spelling (`x @ w + b`, `addmm`, `F.linear`). Count or search for a name; never compare a long list.
     """
     finished: list[Node] = []
     entered: set[Node] = set()
@@ -270,9 +286,9 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
 
 
 def tensors(tree: object) -> list[torch.Tensor]:
-    """The tensors among the arguments or results of an op or a function: one, or some in tuples, lists and dicts.
+    """Return the tensors in the arguments or results of an op: a tensor, or nested tuples, lists and dicts of them.
 
-    Runs for every op, so no general pytree.
+    It runs for every op, so it avoids torch's slower general pytree.
     """
     if isinstance(tree, torch.Tensor):
         return [tree]

@@ -1,1 +1,1 @@
-"""From a lesson source to notebooks and keys, and the gate that every exercise must pass."""
+"""Tools for authors: building notebooks and keys, and the gate."""

@@ -1,4 +1,4 @@
-"""Write what follows from a lesson source: students' notebooks, the key, and in a course nbgrader's source notebook."""
+"""Builder of students' notebooks, answer keys, and a course's nbgrader notebooks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ from .source import SOURCES, BrokenSource, Lesson, digest, read
 
 @dataclass(frozen=True)
 class Collection:
-    """A folder of lesson sources and the exercise modules that go with them: the course's own, or an instructor's."""
+    """A folder of lesson sources and its exercise modules.
+
+    It is the course's own, or an instructor's.
+    """
 
     lessons: Path
     modules: Path
     notebooks: Path
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """The lessons called `names`, with or without number; all that have a number when there are none.
+        """Return the lessons called `names`, with or without number, or all numbered ones if no names are given.
 
-        A source without a number is a page, which asks nothing: the gallery. Raises Unknown.
+        A source without a number is a page without exercises: the gallery. Raises Unknown if a name is not found.
         """
         files = {path.stem: path for path in sorted(self.lessons.glob("*.py")) if names or path.stem[:2].isdigit()}
         by_bare = {exercises.bare(stem): stem for stem in files}
@@ -41,7 +44,7 @@ class Collection:
         return [read(path) for stem, path in files.items() if stem in wanted]
 
     def exercises(self, lesson: Lesson) -> dict[str, Exercise]:
-        """The exercises of a lesson. Raises BrokenSource when their module is missing or cannot be imported."""
+        """Return the exercises of a lesson. Raises BrokenSource if their module is missing or cannot be imported."""
         if _is_page(lesson):
             return {}
         path = self.modules / f"{lesson.name}.py"
@@ -57,7 +60,7 @@ class Collection:
         return self.modules / "keys" / f"{lesson.name}.json"
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """The text of every file that follows from one lesson source, by path. Writes nothing. Raises BrokenSource."""
+        """Return the text of every file built from one lesson source, by path. Writes nothing. Raises BrokenSource."""
         from .notebooks import source_notebook, student_notebook, to_text
 
         source = source_notebook(lesson, self.exercises(lesson))
@@ -69,14 +72,18 @@ class Collection:
 
 
 class Private(Collection):
-    """An instructor's own lessons. `notebooks` is the course's `source/`; nbgrader makes students' notebooks from it.
+    """An instructor's own lessons.
 
-    The exercise module and its key go beside the notebook, into `exercises/`: nbgrader hands them out with it, and
-    that is where a notebook looks for exercises that are not the course's own.
+    `notebooks` is the course's `source/`; nbgrader makes students' notebooks from it. The exercise module and its key
+    go to `exercises/` next to the notebook. nbgrader hands them out with it, and notebooks look there for private
+    exercises.
     """
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """Read lessons as `Collection.read` does. Raises BrokenSource for a file without a number: it has no pages."""
+        """Read lessons as `Collection.read` does.
+
+        Raises BrokenSource for a file without a number: a course has no pages.
+        """
         for path in sorted(self.lessons.glob("[!_]*.py")):
             if not path.stem[:2].isdigit():
                 wrong = f"a lesson's file begins with its number: rename it to 50_{path.name}"
@@ -84,7 +91,7 @@ class Private(Collection):
         return super().read(names)
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """Return the text of every file by path, the lesson's own ones as they are. Raises BrokenSource."""
+        """Return the text of every file by path, including copies of the lesson's own files. Raises BrokenSource."""
         from .notebooks import source_notebook, to_text
 
         key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
@@ -103,7 +110,7 @@ COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
 
 
 def private(course: Path) -> Private:
-    """The private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises Broken."""
+    """Return the private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises Broken."""
     if not (course / "lessons").is_dir():
         raise Broken(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
     for path in sorted((course / "lessons").glob("*.py")):
@@ -117,7 +124,7 @@ def _is_page(lesson: Lesson) -> bool:
 
 
 def _last_line(error: BaseException, path: Path) -> int:
-    """Return the last line of `path` that ran before `error`, or the line of its own that is no Python."""
+    """Return the last line of `path` that ran before `error`, or the line of its syntax error."""
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() == path.resolve():
         return error.lineno or 1
     line, tb = 1, error.__traceback__
@@ -129,10 +136,10 @@ def _last_line(error: BaseException, path: Path) -> int:
 
 
 def build_key(collection: Collection, lesson: Lesson) -> str:
-    """The key: what solution, mistakes and given code show on the public cases. Observations, no code.
+    """Return the key: runs of solution, mistakes and given code on the public cases. It holds no code.
 
-    Where the key on disk agrees within the exercises' tolerance it is kept to the letter: the last bit of a sum may
-    differ between processors, and with it how far a budget of rounding errors is exceeded.
+    A key on disk that agrees within the exercises' tolerance is kept verbatim. Processors differ in the last bit of
+    sums, and thereby in the excess over a budget of rounding errors.
     """
     known, path = collection.exercises(lesson), collection.key(lesson)
     ran = run(lesson, known)
@@ -176,12 +183,12 @@ def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) ->
 
 def _same_value(old: object, new: object, rtol: float) -> bool:
     if isinstance(old, AtMost) and isinstance(new, AtMost):
-        return (old.limit, old.kept) == (new.limit, new.kept)  # all that the judge looks at in a key
+        return (old.limit, old.kept) == (new.limit, new.kept)  # the judge reads only these from a key
     return compare(old, new, rtol=rtol) is None
 
 
 def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
-    """Write the files whose content has changed, and say which."""
+    """Write the files with changed content and yield their paths."""
     for path in stale(files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_encoded(files[path]))
@@ -189,7 +196,7 @@ def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
 
 
 def stale(files: Mapping[Path, str | bytes]) -> list[Path]:
-    """The files on disk that are not what the source gives."""
+    """Return the files on disk that differ from the built content."""
     return [path for path, new in files.items() if not path.is_file() or path.read_bytes() != _encoded(new)]
 
 
@@ -198,7 +205,10 @@ def _encoded(content: str | bytes) -> bytes:
 
 
 def accept(lesson: Lesson) -> int:
-    """Renew the `of` of every Russian cell: its text now matches the English. Returns how many changed."""
+    """Update the `of` hash of every Russian cell, as its text now matches the English.
+
+    Returns the number of changes.
+    """
     lines = lesson.path.read_text(encoding="utf-8").splitlines(keepends=True)
     changed = 0
     for english, russian in zip(lesson.cells, lesson.cells[1:]):

@@ -1,4 +1,7 @@
-"""Run a lesson source as plain Python: the solutions, the alternatives, the stubs and the facts, with torch alone."""
+"""Execution of a lesson source as plain Python, with torch alone.
+
+Runs solutions, alternatives, stubs and facts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
 
 @dataclass
 class Ran:
-    """What the cells of a lesson define, by exercise."""
+    """The objects that a lesson's cells define, by exercise."""
 
     solutions: dict[str, object] = field(default_factory=dict)
     stubs: dict[str, object] = field(default_factory=dict)
@@ -27,9 +30,9 @@ class Ran:
 
 
 def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
-    """Execute a lesson from top to bottom, solutions and facts included; checks, pictures and `start` are left out.
+    """Execute a lesson from top to bottom with solutions and facts, but without checks, pictures and `start`.
 
-    Raises BrokenSource with the cell and its error when one raises, or does not define what its exercise asks for.
+    Raises BrokenSource if a cell raises or does not define the name of its exercise. The message names cell and error.
     """
     _compare_names(lesson, exercises)
     with _beside_its_files(lesson):
@@ -38,7 +41,7 @@ def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 
 @contextlib.contextmanager
 def _beside_its_files(lesson: Lesson) -> Iterator[None]:
-    """Work in a copy of the lesson's own files, so that a cell that writes changes none of them."""
+    """Change into a copy of the lesson's own files, so that a cell that writes changes none of them."""
     if not lesson.files.is_dir():
         yield
         return
@@ -78,9 +81,9 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 
 
 def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
-    """Raise BrokenSource for a cell of an unknown exercise, and for a check cell that checks another one than its tag.
+    """Raise BrokenSource for a cell of an unknown exercise, or a check cell that checks another exercise.
 
-    The grader finds the exercise by the call, the gradebook by the tag: where they differ everybody earns 0 points.
+    The grader finds the exercise by the call, the gradebook by the tag. If they differ, everybody earns 0 points.
     """
     for cell in lesson.cells:
         role, name = cell.role or ("written", "")
@@ -106,10 +109,10 @@ def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], 
 
 
 def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
-    lines_before = "\n" * cell.line  # so that errors name the line of the file
+    lines_before = "\n" * cell.line  # so that errors report the line in the file
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # torch gives one at the first use of forward mode
+            warnings.simplefilter("ignore", DeprecationWarning)  # torch issues one at the first use of forward mode
             exec(compile(lines_before + source, str(lesson.path), "exec"), namespace)
     except Exception as error:
         what = "fact does not hold" if cell.is_fact else "cell raises an error"

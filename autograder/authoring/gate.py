@@ -1,9 +1,13 @@
-"""The gate that every exercise must pass: `autograder verify`. Needs torch alone.
+"""The gate that every exercise must pass: `autograder verify`.
 
-For each exercise: the solution earns all points, the untouched stub is not attempted, every mistake is rejected and
-recognised as itself on 20 seeds, at least three other correct answers pass, no junk makes the checker itself fail.
-No helper of its module passes: a submission might get hold of it. Every text exists in both languages with as many
-code spans, and the prose states the kind, minutes and points.
+It checks for each exercise, with torch alone:
+- the solution earns all points, and the untouched stub is not attempted;
+- every mistake is rejected and recognised as itself on 20 seeds;
+- at least three other correct answers pass;
+- no junk makes the checker itself fail;
+- no helper of its module passes, because a submission might get hold of it;
+- every text exists in both languages with equally many code spans;
+- the prose states the kind, minutes and points.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 
 @dataclass
 class Report:
-    """What the gate found about one exercise; `problems` is empty when it passes."""
+    """Results of the gate for one exercise; without `problems` it passes."""
 
     lesson: str
     exercise: str
@@ -52,7 +56,7 @@ class Report:
 
 
 def verify(lesson: Lesson, exercises: dict[str, Exercise]) -> tuple[list[Report], list[str]]:
-    """A report for each exercise, and what is wrong with the lesson as a whole. Raises BrokenSource."""
+    """Return a report for each exercise, and the problems of the lesson as a whole. Raises BrokenSource."""
     ran = run(lesson, exercises)
     left = helpers(exercises.values())
     return [_verify(exercise, ran, left) for exercise in exercises.values()], list(_whole(lesson, exercises))
@@ -73,7 +77,11 @@ def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
     expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
 
     def verdicts(answer: object, seen: Mapping[str, Sequence[Run]] = {}) -> list[Verdict]:
-        """On every seed; what was `seen` of the answer before is observed again on the public seed: it must repeat."""
+        """Return the verdicts on every seed.
+
+        `seen` holds earlier runs of the answer. The public seed is run again even so, because an answer must repeat
+        itself.
+        """
         code = code_digest(answer)
         runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}
         return [judge(exercise, runs.get(s) or observe(exercise, answer, s), expected[s], code) for s in SEEDS]
@@ -125,14 +133,14 @@ def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
 
 
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
-    """Is this answer recognised as what a student finds in the cell?"""
+    """Return whether the checker recognises this answer as the untouched cell."""
     screened = screen(exercise, {exercise.asks: stub})
     verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
     return verdict.state == "not attempted"
 
 
 def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
-    """Every text of an exercise with a name for it."""
+    """Yield every text of an exercise with a name for it."""
     yield "title", exercise.title
     yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
     yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
@@ -175,7 +183,10 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
 
 
 def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
-    """Does the line under the exercise's heading say what its module says: kind, difficulty, minutes, points?"""
+    """Yield complaints about the line under the exercise's heading if it differs from the module's data.
+
+    The line states kind, difficulty, minutes and points.
+    """
     for language in LANGUAGES:
         prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
         heading = re.search(rf"^### .*`{exercise.name}`.*\n(.*)$", prose, re.M)
@@ -196,11 +207,11 @@ def _poisons(*arguments: Any) -> None:
 
 
 class _Empty:
-    """A class that is nothing."""
+    """An empty class."""
 
 
 class _RaisingFunction(torch.autograd.Function):
-    """A Function whose two passes raise."""
+    """A Function with two passes that raise."""
 
     @staticmethod
     def forward(ctx: Any, *_: Any) -> Any:
@@ -212,7 +223,7 @@ class _RaisingFunction(torch.autograd.Function):
 
 
 class _WordyFunction(torch.autograd.Function):
-    """A Function that computes words."""
+    """A Function that returns strings."""
 
     @staticmethod
     def forward(ctx: Any, *_: Any) -> Any:
@@ -224,14 +235,14 @@ class _WordyFunction(torch.autograd.Function):
 
 
 class _ForwardAlone(torch.autograd.Function):
-    """A Function that cannot go backward."""
+    """A Function without a backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, *_: Any) -> Any:
         return x * 2
 
 
-# Answers that a checker must survive: whatever the answer returns or does, the card speaks of the answer.
+# The checker must survive these answers, and the card must attribute the failure to the answer.
 FUNCTIONS: dict[str, Callable[..., object]] = {
     "nothing": lambda *_: None,
     "a word": lambda *_: "gradient",

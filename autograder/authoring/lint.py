@@ -1,4 +1,4 @@
-"""The prose of a lesson source: twins that say the same, in the glossary's words, none gone stale."""
+"""Checks of a lesson's prose: matching twins, glossary terms, stale translations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from .source import Cell, Lesson, digest
 
-# What twins must share: formulas, code and link targets, in any order; as many headings and list items.
+# Both twins must have the same formulas, code and link targets, in any order. They must have equally many headings
+# and list items.
 _SHARED = {
     "formulas": re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S),
     "code spans": re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
@@ -18,8 +19,8 @@ _SHARED = {
     "list items": re.compile(r"^(?:[-*]|\d+\.) ()", re.M),
 }
 
-# Stems that the glossary replaces: jargon, and the calques of the notebooks this course grew out of. A word in brackets
-# after its term, «отсечение градиента (клиппинг)», is how a lesson introduces the jargon once, and is allowed.
+# The glossary replaces these stems: jargon, and calques from the notebooks that this course grew out of. A stem in
+# brackets after its term, «отсечение градиента (клиппинг)», is allowed: a lesson introduces the jargon so, once.
 BANNED = {
     "бэкпроп": "обратное распространение ошибки",
     "бекпроп": "обратное распространение ошибки",
@@ -43,7 +44,7 @@ BANNED = {
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
-    """Line and complaint for everything that is wrong with the prose; each complaint says what to do."""
+    """Yield line and complaint for every problem of the prose. Each complaint names the remedy."""
     cells = iter(enumerate(lesson.cells))
     for index, cell in cells:
         if cell.kind == "markdown" and cell.language is None and not cell.role:
@@ -75,7 +76,10 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
 
 
 def banned_words(text: str) -> Iterator[str]:
-    """A complaint for each banned stem, in whatever case; what stands in brackets or in a code span is let through."""
+    """Yield a complaint for each banned stem in any case.
+
+    Words in brackets, quotation marks or code spans are allowed.
+    """
     plain = re.sub(r"\([^)]*\)|`[^`]*`|«[^»]*»", " ", text).lower()
     for stem, term in BANNED.items():
         found = re.search(rf"\b{re.escape(stem)}\w*", plain)

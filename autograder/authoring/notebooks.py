@@ -1,4 +1,4 @@
-"""A lesson source -> the instructor's nbgrader notebook (both languages) -> a student's notebook in one language."""
+"""Notebooks from lesson sources: nbgrader's in both languages, a student's in one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
 
 
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
-    """nbgrader's own, but a cell that comes with given code gets that instead of the stub."""
+    """nbgrader's preprocessor, except that given code replaces the stub."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         given = cell.metadata.get("autograder", {}).pop("given", None)
@@ -34,7 +34,10 @@ class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
 
 
 class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
-    """nbconvert's own, which keeps the cells of `language` and says in the notebook's metadata which one it is."""
+    """nbconvert's tag preprocessor, keeping the cells of one language.
+
+    It records the language in the notebook's metadata.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         (removed,) = self.remove_cell_tags
@@ -46,7 +49,7 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
 
 
 def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
-    """Begin a lesson that never calls `start` with that call: otherwise its cards speak both languages."""
+    """Insert a call of `start` if a lesson never calls it. Otherwise its cards would use both languages."""
     code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
     if not lesson or not any(map(CHECK.search, code)) or any(_START.search(source) for source in code):
         return
@@ -56,7 +59,10 @@ def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:
-    """The traits of the classes above that make a release in `language`; a course's config sets them, too."""
+    """Return the traits with which the classes above make a release in `language`.
+
+    A course's config uses them as well.
+    """
     other = {x for x in LANGUAGES if x != language}
     return {
         "ClearSolutions": {"code_stub": {"python": STUB}, "text_stub": TEXT_STUB},
@@ -65,9 +71,9 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
 
 
 def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookNode:
-    """The instructor's notebook: both languages, the solutions, the rubric, nbgrader's metadata. No outputs.
+    """Return the instructor's notebook: both languages, solutions, rubric and nbgrader's metadata. No outputs.
 
-    Raises BrokenSource when a role names an exercise that does not exist.
+    Raises BrokenSource if a role names an exercise that does not exist.
     """
     given = {name: cell.source for name, cell in lesson.with_role("given")}
     cells = [
@@ -102,7 +108,7 @@ def _cell(
 
 
 def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> dict[str, Any]:
-    """nbgrader's metadata. Only core exercises are graded; the check of an extra is locked and gives no points.
+    """Return nbgrader's metadata. Only core exercises are graded; the check of an extra is locked and gives no points.
 
     The grade ids are `answer-NAME` and `check-NAME`. They must never change once a lesson has been released.
     """
@@ -126,7 +132,7 @@ def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> di
 
 
 def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
-    """What a student opens: the source in one language, solutions replaced by stubs, as nbgrader's release makes it."""
+    """Return the student's notebook: one language, stubs instead of solutions, as in nbgrader's release."""
     from traitlets.config import Config
 
     config = Config(settings(language))
@@ -145,6 +151,6 @@ def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
 
 
 def to_text(notebook: NotebookNode) -> str:
-    """The file's text: deterministic, and valid by nbformat's schema."""
+    """Return the file's text: deterministic, and valid by nbformat's schema."""
     nbformat.validate(notebook)
     return f"{nbformat.writes(notebook, version=4)}\n"

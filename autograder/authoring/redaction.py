@@ -1,7 +1,7 @@
-"""Exercise modules without the programs in them, as a graded process gets them.
+"""Redaction of exercise modules: copies without programs, for graded processes.
 
-A module holds mistakes as programs, and right and wrong programs that a learner's test is tried on. A mistake of one
-exercise may answer another, so none of them may be within reach of a submission.
+A module holds mistakes as programs, and right and wrong programs for a learner's test. A mistake of one exercise may
+answer another one, so a submission must not reach any of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Definition = ast.FunctionDef | ast.ClassDef
 
 
 def read_module(path: Path) -> ModuleSource:
-    """Read an exercise module. An unchanged one is parsed once. Raises OSError."""
+    """Read an exercise module. Parses an unchanged module once. Raises OSError."""
     return _parsed(path.read_text(encoding="utf-8"))
 
 
@@ -30,7 +30,7 @@ def _parsed(text: str) -> ModuleSource:
 
 
 def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
-    """Return the functions and classes that are left of the modules of `exercises`, by name."""
+    """Return the functions and classes that remain in the redacted modules of `exercises`, by name."""
     found: dict[str, Any] = {}
     for file in sorted({inspect.getfile(each.probe) for each in exercises}):
         name = f"redacted.{Path(file).stem}"
@@ -40,7 +40,7 @@ def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
 
 
 class ModuleSource:
-    """The text of one exercise module, and its top-level statements by the names that they bind."""
+    """The text of one exercise module, with its top-level statements by name."""
 
     def __init__(self, text: str) -> None:
         self._lines, self._body = text.split("\n"), ast.parse(text).body
@@ -48,7 +48,7 @@ class ModuleSource:
 
     @cached_property
     def tried(self) -> dict[str, list[str]]:
-        """By exercise, the names that the cases of a learner's test use: its programs, which `Lineup` holds."""
+        """Names used by the cases of each exercise that asks for a test. They name the programs in its `Lineup`."""
         found: dict[str, list[str]] = {}
         for node in self._body:
             if isinstance(node, ast.FunctionDef) and any(True for _ in _calls(node, "Lineup")):
@@ -58,7 +58,10 @@ class ModuleSource:
         return found
 
     def redacted(self) -> str:
-        """Return the module with programs as stubs, and without what only they use. Lines keep their numbers."""
+        """Return the module with programs as stubs, and without code that only programs use.
+
+        Lines keep their numbers.
+        """
         stubs = set(self._programs())
         kept = self._reached([node for node in self._body if _is_root(node)], stubs)
         lines = list(self._lines)
@@ -70,17 +73,17 @@ class ModuleSource:
         return "\n".join(lines)
 
     def extract(self, names: Iterable[str]) -> str:
-        """Return the definitions of `names` and all that they use: source that runs without the module."""
+        """Return the definitions of `names` and everything they use: source that runs without the module."""
         wanted = self._reached([self._bound[name] for name in names], stubs=set())
         parts = []
         for node in self._body:
             if node in wanted:
-                first = node.lineno if _is_mistake(node) else _first_line(node)  # not the call that registers it
+                first = node.lineno if _is_mistake(node) else _first_line(node)  # skip the decorator
                 parts.append("\n".join(self._lines[first - 1 : _last_line(node)]))
         return "\n\n\n".join(parts) + "\n"
 
     def _programs(self) -> Iterator[ast.stmt]:
-        """Find mistakes, decorated or registered by a call, and the programs in the tables that `tried` names."""
+        """Yield mistakes, decorated or registered by a call, and the programs in the tables that `tried` names."""
         used = [self._bound[name] for names in self.tried.values() for name in names]
         names = [name for node in used if isinstance(node, (ast.Assign, ast.AnnAssign)) for name in _loaded(node)]
         for node in self._body:
@@ -93,7 +96,10 @@ class ModuleSource:
         yield from (node for node in found if isinstance(node, _Definition))
 
     def _reached(self, start: list[ast.stmt], stubs: set[ast.stmt]) -> set[ast.stmt]:
-        """Return `start` and the statements that it uses, directly or not. A stub uses what its head names."""
+        """Return `start` and the statements that it uses, directly or indirectly.
+
+        A stub uses only the names in its head.
+        """
         found, waiting = set(start), list(start)
         while waiting:
             node = waiting.pop()
@@ -123,7 +129,7 @@ def _names_bound(node: ast.stmt) -> list[str]:
 
 
 def _is_root(node: ast.stmt) -> bool:
-    """Tell what stays in any case: imports, exercises, cases, and statements that bind no name of the module."""
+    """Return whether a statement is always kept: imports, exercises, cases, and statements that bind no name."""
     if isinstance(node, _Definition):
         registers = (_owner(each, "cases") or _owner(each, "mistake") for each in node.decorator_list)
         return any(registers) or any(_makes_exercise(each) for each in node.decorator_list)
@@ -176,11 +182,11 @@ def _last_line(node: ast.stmt) -> int:
 
 
 def _empty_body(node: ast.stmt, lines: list[str]) -> None:
-    """Replace the body of a function by `...`, and all of a class: what it inherits may be right."""
+    """Replace the body of a function by `...`, and a whole class with its bases: an inherited method may be right."""
     assert isinstance(node, _Definition)
     line, last = _first_line(node.body[0]) - 1, _last_line(node)
-    before = lines[line].encode()[: node.body[0].col_offset].decode()  # ast counts bytes
-    before = before if before.strip().endswith(":") else " " * len(before)  # on the line of the head, or below it
+    before = lines[line].encode()[: node.body[0].col_offset].decode()  # ast counts columns in bytes
+    before = before if before.strip().endswith(":") else " " * len(before)  # keeps a one-line definition's head
     if isinstance(node, ast.ClassDef):
         line, before = node.lineno - 1, f"class {node.name}: "
     lines[line:last] = [before + "...", *[""] * (last - line - 1)]

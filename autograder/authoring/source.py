@@ -1,9 +1,10 @@
-"""Read a lesson source: jupytext's percent format, in the part of it that lessons use.
+"""Lesson sources: a reader for their part of jupytext's percent format.
 
-A cell's role is in its header line: `tags=["en"]` and `tags=["ru"]` for prose, `tags=["fact"]` for an assertion that
-backs it, `tags=["picture"]` for a plot, and for an exercise `answer`, `given`, `alternative`, `check` or `written` with
-its name. The reader needs the standard library alone, because the gate runs wherever torch is; a test holds it to
-jupytext's own reading.
+A cell's header line states its role: `tags=["en"]` and `tags=["ru"]` for prose, `tags=["fact"]` for an assertion that
+backs it, `tags=["picture"]` for a plot. Cells of an exercise have `answer`, `given`, `alternative`, `check` or
+`written` with its name.
+
+The reader needs only the standard library, because the gate runs wherever torch does. A test compares it with jupytext.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROLES = ("answer", "given", "alternative", "check", "written")
 KEYS = {*ROLES, "tags", "of", "reading", "minutes", "points"}
 STUB = "# YOUR CODE HERE / ВАШ КОД ЗДЕСЬ\nraise NotImplementedError"
 
-# The last line of a check cell. The grader reads an exercise's name from it, in the cell that was released.
+# The last line of a check cell. In the released cell, the grader reads the exercise's name from it.
 CHECK = re.compile(r"""^check\(["'](?P<name>\w+)["']\)\s*\Z""", re.M)
 
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<metadata>.*)$")
@@ -35,7 +36,7 @@ _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### EN
 
 
 class BrokenSource(Broken):
-    """A lesson source that cannot be built: which file, which line, what is wrong and what to do."""
+    """A lesson source that cannot be built: file, line, problem and remedy."""
 
     def __init__(self, path: Path, line: int, wrong: str) -> None:
         super().__init__(f"{path}:{line}: {wrong}")
@@ -43,7 +44,7 @@ class BrokenSource(Broken):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson source; `line` is that of its header, from 1."""
+    """One cell of a lesson source; `line` is its header's, from 1."""
 
     kind: str  # "code" or "markdown"
     source: str
@@ -60,18 +61,18 @@ class Cell:
 
     @property
     def is_picture(self) -> bool:
-        """Does the cell draw? It may need more than torch, and nothing below may need it."""
+        """True if the cell draws. It may need more than torch, and no later cell may depend on it."""
         return "picture" in self.metadata.get("tags", [])
 
     @property
     def role(self) -> tuple[str, str] | None:
-        """("answer", "accumulate_uneven") and the like."""
+        """The cell's role and exercise, such as ("answer", "accumulate_uneven"), or None."""
         return next(((role, str(self.metadata[role])) for role in ROLES if role in self.metadata), None)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson source, read. `folder` of the exercise modules is found from where the source lies."""
+    """A parsed lesson source."""
 
     path: Path
     cells: list[Cell] = field(repr=False)
@@ -86,16 +87,16 @@ class Lesson:
 
     @property
     def files(self) -> Path:
-        """The folder of the lesson's own files, data for example: beside the source, with its name."""
+        """The folder of the lesson's own files, such as data: next to the source, with its name."""
         return self.path.with_suffix("")
 
     @property
     def reading(self) -> int:
-        """Minutes of reading, stated at the first cell."""
+        """Minutes of reading, stated in the first cell."""
         return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
 
     def titles(self) -> dict[str, str]:
-        """The first heading in each language."""
+        """Return the first heading in each language."""
         found: dict[str, str] = {}
         for cell in self.cells:
             heading = re.match(r"# (.+)", cell.source)
@@ -104,7 +105,7 @@ class Lesson:
         return found
 
     def with_role(self, role: str) -> Iterator[tuple[str, Cell]]:
-        """Name and cell of every cell that has the role, in order."""
+        """Yield name and cell of every cell with the role, in order."""
         for cell in self.cells:
             if cell.role and cell.role[0] == role:
                 yield cell.role[1], cell
@@ -152,7 +153,7 @@ def _cell(path: Path, lines: list[str], line: int) -> Cell:
 
 
 def without_solution(source: str) -> str | None:
-    """`source` with the stub in place of every solution region; None when there is no region."""
+    """Return `source` with stubs instead of solution regions, or None if there is no region."""
 
     def stub(region: re.Match[str]) -> str:
         return "".join(f"{region['indent']}{line}\n" for line in STUB.splitlines())
@@ -162,12 +163,15 @@ def without_solution(source: str) -> str | None:
 
 
 def digest(text: str, digits: int = 8) -> str:
-    """A hash of a text, in hexadecimal digits. Eight are what `of` holds at a Russian cell, of its English twin."""
+    """Return the first `digits` hexadecimal digits of a text's SHA-256.
+
+    A Russian cell's `of` holds eight, of its English twin.
+    """
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def solutions(exercise: Exercise) -> list[str]:
-    """The solution and the alternatives of an exercise as code; none where the lesson sources are not to be had."""
+    """Return solution and alternatives of an exercise as code, or an empty list without the lesson sources."""
     found: list[str] = []
     for path in sorted(SOURCES.glob(f"[0-9][0-9]_{exercise.lesson}.py")):
         lesson = read(path)

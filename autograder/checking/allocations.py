@@ -1,4 +1,4 @@
-"""Bytes that torch's allocators hand out, from torch's own records of them."""
+"""Byte counts of torch's allocators, read from the profiler's records."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from torch._C._profiler import (
     _ExtraFields_Allocation,
 )
 
-# Read when the profiler first runs. It would say on stderr that it starts, and that costs a graded cell its points.
+# torch reads this when the profiler first runs. Otherwise the profiler reports its start on stderr, and nbgrader
+# gives 0 points to a graded cell with stderr output.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
 _CONFIG = ProfilerConfig(ProfilerState.KINETO, False, True, False, False, False, _ExperimentalConfig())
 _ACTIVITIES = {ProfilerActivity.CPU}
-_SCOPES = {RecordScope.USER_SCOPE}  # no ops: recorded as well, they take ten times as long as the allocations
-SINGLE_NUMBER = 8  # bytes: torch makes a tensor of each Python number that an operation takes
-_STATE = torch.get_rng_state().nbytes  # what a checkpoint keeps of the random generator
-_CLOCKS = 100_000  # nanoseconds by which the profiler's clock may differ from `time_ns`
+_SCOPES = {RecordScope.USER_SCOPE}  # no ops: recording them takes ten times as long as recording allocations
+SINGLE_NUMBER = 8  # bytes; torch makes a tensor of each Python number that an operation takes
+_STATE = torch.get_rng_state().nbytes  # bytes of the random state that a checkpoint saves
+_CLOCKS = 100_000  # largest difference in ns between the profiler's clock and `time_ns`
 
 
 class ProfilerInterfered(RuntimeError):
-    """torch's profiler, which counts bytes, was on already or was stopped meanwhile."""
+    """A conflict over torch's profiler.
+
+    It was already on when the block began, or was stopped meanwhile.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -39,7 +43,7 @@ class ProfilerInterfered(RuntimeError):
 
 
 class LiveBytes:
-    """Bytes allocated since the block began: alive `now`, and the most at any moment, `peak`."""
+    """Bytes allocated since the block began: alive `now`, and the maximum, `peak`."""
 
     def __init__(self) -> None:
         self._alive: dict[tuple[int, torch.device], int] = {}
@@ -55,7 +59,7 @@ class LiveBytes:
 
     @property
     def peak(self) -> int:
-        """The most bytes alive at any moment so far. Raises ProfilerInterfered as `now` does."""
+        """Maximum of the bytes alive so far. Raises ProfilerInterfered if the profiler was stopped meanwhile."""
         self._read()
         return self._peak
 
@@ -70,7 +74,11 @@ class LiveBytes:
             self._start()
 
     def _stop(self) -> None:
-        """Add up what was recorded since the start. Frees of what was allocated before the block are among it."""
+        """Add up the events recorded since the start.
+
+        The records include frees of memory that was allocated before the block. They are ignored.
+        Raises ProfilerInterfered if the profiler was stopped or restarted meanwhile.
+        """
         self._running = False
         if not _profiler_enabled():
             raise ProfilerInterfered
@@ -93,12 +101,12 @@ class LiveBytes:
 
 @contextmanager
 def live_bytes() -> Iterator[LiveBytes]:
-    """Measure the bytes of tensors that the block makes, by the records that torch's profiler keeps of allocations.
+    """Measure the bytes of tensors that the block makes, from the allocation records of torch's profiler.
 
-    Sees what the graph keeps (also `ctx` attributes and closures), gradients, intermediates and scratch memory of
-    kernels. Does not see: what was allocated before, arrays of NumPy's own, other threads, single numbers, the state
-    of the random generator that a checkpoint keeps. Drop `.grad` first, or gradients are missed.
-    Raises ProfilerInterfered if torch's profiler is on before or is stopped meanwhile.
+    Counts memory kept by the graph (including `ctx` attributes and closures), gradients, intermediates and the scratch
+    memory of kernels. Does not count earlier allocations, NumPy's own arrays, other threads, single numbers, and the
+    random state that a checkpoint saves. Drop `.grad` first, or gradients are missed.
+    Raises ProfilerInterfered if torch's profiler is already on or is stopped meanwhile.
     """
     if _profiler_enabled():
         raise ProfilerInterfered
@@ -112,7 +120,10 @@ def live_bytes() -> Iterator[LiveBytes]:
 
 @contextmanager
 def without_profiler() -> Iterator[bool]:
-    """Stop torch's profiler if it is on, and start it again. Yields whether it was; its records are lost."""
+    """Stop torch's profiler if it is on, and restart it afterwards. Its records are lost.
+
+    Yields whether it was on.
+    """
     on = _profiler_enabled()
     stop_profiler()
     try:
@@ -123,7 +134,7 @@ def without_profiler() -> Iterator[bool]:
 
 
 def stop_profiler() -> bool:
-    """Stop torch's profiler; return whether it was on."""
+    """Stop torch's profiler and return whether it was on."""
     on: bool = _profiler_enabled()
     if on:
         _disable_profiler()

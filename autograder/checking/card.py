@@ -1,4 +1,4 @@
-"""How a verdict looks to a learner: a card, as plain text and as escaped HTML without a script."""
+"""Cards of verdicts, as plain text and as escaped, script-free HTML."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .verdict import Finding, Verdict
 
 _SIGNS = {"passed": "✓", "not yet": "✗", "not attempted": "○", "our error": "⚠"}
-# Between the tones for a light and for a dark page, readable on both.
+# Tones that are readable on light and on dark pages.
 _COLOURS = {"passed": "56,142,60", "not yet": "224,58,54", "not attempted": "128,128,128", "our error": "230,126,0"}
 _ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
 
 
 def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
-    """The card of a verdict in `language`, or (None) one in each."""
-    from .. import exercises  # only here: a verdict has the name of its exercise
+    """Yield the card of a verdict in `language`, or one card per language if it is None."""
+    from .. import exercises  # imported here because only a card needs the exercise itself; a verdict holds its name
 
     exercise = exercises.find(verdict.exercise, verdict.lesson)
     for one in LANGUAGES if language is None else (language,):
@@ -31,7 +31,10 @@ def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
 
 
 class Card:
-    """What is said, in one language; `text` and `html` lay it out."""
+    """The content of a card in one language.
+
+    `text` and `html` lay it out.
+    """
 
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
         self.verdict, self.exercise, self.language = verdict, exercise, language
@@ -45,7 +48,10 @@ class Card:
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:
-        """An interface sentence. A parameter that is the id of a sentence itself is put in the card's language."""
+        """Return an interface sentence.
+
+        A parameter that is a sentence id is replaced by that sentence in the card's language.
+        """
         said = {
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
@@ -53,13 +59,13 @@ class Card:
         return message(id, **said).read(self.language)
 
     def _has_aspects(self) -> bool:
-        """Is there something to say of each aspect? Not when an error ended the answer, or nothing was run."""
+        """Tell whether to list the aspects. They are left out if an error ended the answer or nothing was run."""
         finding = self.verdict.finding
         ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
         return self.verdict.state in ("passed", "not yet") and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[str, str, str]]:
-        """State, property, and points of each aspect; an aspect without points is a condition for others."""
+        """Yield state, property and points of each aspect. An aspect without points is a condition for others."""
         says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
         for aspect in self.verdict.aspects:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
@@ -67,7 +73,10 @@ class Card:
             yield aspect.state, says[aspect.name] + waiting, points
 
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
-        """Label and lines: what was called, with what, and what came back. Nothing about the inputs of hidden cases."""
+        """Yield label and lines of each row: the call, its inputs and the result.
+
+        Inputs of hidden cases are never shown.
+        """
         got = [self._say(note.id, **note.parameters) for note in finding.got]
         got += [e.says.read(self.language) for n in finding.got if (e := explain(str(n.parameters.get("message"))))]
         if not finding.aspect:
@@ -86,7 +95,7 @@ class Card:
             yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
-        """A sentence and a line of code to run."""
+        """Yield pairs of a sentence and a line of code to run."""
         verdict, name = self.verdict, self.exercise.name
         if verdict.state == "passed" and self.exercise.asks_for != "dict":
             yield self._say("card.solution"), f'solution("{name}")'
@@ -99,7 +108,7 @@ class Card:
                 yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
 
     def text(self) -> str:
-        """The card for a terminal."""
+        """Return the card for a terminal."""
         lines = [f"{self.state} · {self.title} · {self.points}"]
         lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
         for label, said in self.rows:
@@ -110,7 +119,10 @@ class Card:
         return "\n".join(lines)
 
     def html(self) -> str:
-        """The card for a notebook or a feedback page: light and dark, trusted or not."""
+        """Return the card for a notebook or a feedback page.
+
+        It works on light and dark pages, in trusted and untrusted notebooks.
+        """
         colour = _COLOURS[self.verdict.state]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
         parts = [_div(f"{head} · {html.escape(self.points)}")]
@@ -130,14 +142,14 @@ class Card:
 
 
 def aside(inside: str) -> str:
-    """The frame of what is said to a learner beside cards: a reply, the explanation of an error. `inside` is HTML."""
+    """Return `inside` (HTML) in the frame of messages other than cards: replies and explanations of errors."""
     return _div(
         inside, "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
     )
 
 
 def inline(text: str) -> str:
-    """Escaped text with `code` spans. Nothing that came from an answer can become markup."""
+    """Return escaped text with `code` spans. Nothing in an answer can become markup."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 

@@ -1,4 +1,4 @@
-"""Keep inside what an answer does to the process: output, warnings, torch's switches, randomness, time."""
+"""Containment of an answer's side effects: output, warnings, torch's switches, randomness, time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .deadline import Deadline
 
 @dataclass(frozen=True)
 class _Switch:
-    """How to read and to set one of torch's settings, and what it is in a fresh process."""
+    """Access to one of torch's settings, and its default."""
 
     read: Callable[[], Any]
     write: Callable[[Any], Any]
@@ -45,7 +45,7 @@ class _Switch:
 _SWITCHES = {
     "grad_mode": _Switch(torch.is_grad_enabled, torch.set_grad_enabled, True),
     "default_dtype": _Switch(torch.get_default_dtype, torch.set_default_dtype, torch.float32),
-    # Not `get_default_device`: a device that is set, even the CPU, is a mode that every factory call goes through.
+    # Not `get_default_device`: setting a device, even the CPU, installs a mode that every factory call goes through.
     "default_device": _Switch(
         lambda: getattr(getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None), "device", None),
         torch.set_default_device,
@@ -62,9 +62,9 @@ _MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullm
 
 @contextmanager
 def as_in_a_fresh_process() -> Iterator[list[Note]]:
-    """Set every switch to its default, so that what a notebook has set does not change a verdict; put them back.
+    """Set every switch to its default for the block and restore it afterwards.
 
-    Yields a note for each switch that was set otherwise.
+    A notebook's settings therefore change no verdict. Yields a note for each switch that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
     with torch.inference_mode(False) if inferring else nullcontext():
@@ -87,7 +87,7 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
 
 @contextmanager
 def _without_modes() -> Iterator[list[Any]]:
-    """Take off the function and dispatch modes that are entered, and enter them again. Yields them."""
+    """Pop all function and dispatch modes for the block and push them again afterwards. Yields the modes."""
     functions = [_pop_torch_function_stack() for _ in range(_len_torch_function_stack())]
     dispatches = [_pop_torch_dispatch_stack(None) for _ in range(_len_torch_dispatch_stack())]
     try:
@@ -101,7 +101,10 @@ def _without_modes() -> Iterator[list[Any]]:
 
 @contextmanager
 def putting_back(notes: list[Note]) -> Iterator[None]:
-    """Put back whatever the block leaves switched, registered or open, and append a note for each; threads are told."""
+    """Undo everything that the block leaves switched, registered or open, and append a note for each.
+
+    Threads cannot be stopped, only reported.
+    """
     before = {name: switch.read() for name, switch in _SWITCHES.items()}
     level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
     module_hooks = {name: dict(getattr(torch.nn.modules.module, name)) for name in _MODULE_HOOKS}
@@ -132,7 +135,7 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
 
 
 def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
-    """Remove the global module hooks that were not there `before`; were there any?"""
+    """Remove the global module hooks that are not in `before`, and return whether there were any."""
     found = False
     for name, hooks in before.items():
         registered = getattr(torch.nn.modules.module, name)
@@ -143,7 +146,7 @@ def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
 
 
 def _said(value: object) -> str:
-    """A value for a card: on and off are sentences of their own, in the card's language."""
+    """Return a setting's value for a card. On and off are sentence ids, resolved in the card's language."""
     return {True: "switch.on", False: "switch.off"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -152,15 +155,18 @@ SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 
 class TimeIsUp(BaseException):
-    """The limit of a run is over. Not an Exception, so that an answer's `except Exception` does not swallow it."""
+    """The end of a run's time limit.
+
+    It is no Exception, so that an answer's `except Exception` does not swallow it.
+    """
 
 
 @contextmanager
 def undisturbed(notes: list[Note]) -> Iterator[None]:
-    """Keep everything an answer does to the process inside: output, warnings, the random state and torch's switches.
+    """Contain everything an answer does to the process: output, warnings, the random state and torch's switches.
 
-    What was printed, warned or left behind is appended to `notes`. File descriptor 2 is captured as well, because
-    torch's C++ warnings go there and nbgrader gives 0 points for any stderr in a graded cell.
+    Appends prints, warnings and leftovers to `notes`. Captures file descriptor 2 as well: torch's C++ warnings go
+    there, and nbgrader gives 0 points for any stderr in a graded cell.
     """
     printed = _Bounded()
     with (
@@ -173,7 +179,7 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
         putting_back(notes),
     ):
         _as_a_learner_sees_them()
-        _seed()  # an answer that draws numbers gets the same ones wherever it is checked
+        _seed()  # an answer that draws random numbers gets the same ones wherever it is checked
         yield
     for text in dict.fromkeys(" ".join(str(w.message).split())[:SHOWN] for w in warned):
         notes.append(Note("note.warning", {"text": text}))
@@ -185,15 +191,18 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
 
 
 def _as_a_learner_sees_them() -> None:
-    """Every warning, but those for developers only where the learner's own code gives them, as Python itself has it."""
+    """Show every warning. As in Python itself, developer warnings show only if the learner's own code issues them."""
     warnings.simplefilter("always")
     for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
-        warnings.simplefilter("ignore", category)  # torch gives one of its own at the first forward-mode derivative
+        warnings.simplefilter("ignore", category)  # torch issues one itself at the first forward-mode derivative
     warnings.filterwarnings("always", category=DeprecationWarning, module="__main__")
 
 
 def _seed() -> None:
-    """`torch.manual_seed(0)`, which without CUDA spends most of a short check on noting the seed for later."""
+    """Seed the default generators with 0.
+
+    `torch.manual_seed(0)` does the same. Without CUDA it spends most of a short check on recording the seed for later.
+    """
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
         torch.cuda.manual_seed_all(0)
@@ -201,7 +210,10 @@ def _seed() -> None:
 
 @dataclass
 class _Bounded(io.TextIOBase):
-    """A text sink that counts everything and keeps the beginning: printing 10 MB costs no memory."""
+    """A text sink that keeps only the first characters.
+
+    It counts all of them. Printing 10 MB costs no memory.
+    """
 
     count: int = 0
     kept: list[str] = field(default_factory=list)
@@ -218,7 +230,7 @@ class _Bounded(io.TextIOBase):
 
 @contextmanager
 def _captured_descriptor(number: int) -> Iterator[_Bounded]:
-    """What C code writes to a file descriptor, which Python's redirection does not see."""
+    """Capture all output to a file descriptor. Python's redirection misses the output of C code."""
     captured = _Bounded()
     with tempfile.TemporaryFile() as file:
         saved = os.dup(number)
@@ -234,7 +246,7 @@ def _captured_descriptor(number: int) -> Iterator[_Bounded]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Torch on one thread: sums come out the same everywhere, and small tensors do not wait for a busy core."""
+    """Run torch on one thread: sums are the same everywhere, and small tensors do not wait for a busy core."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -245,9 +257,9 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in the running code after `seconds`, without those in which others had the processor.
+    """Raise TimeIsUp in the running code after `seconds`, not counting time in which others had the processor.
 
-    There is no limit without a timer (Windows, another thread).
+    There is no limit without a timer (Windows) or outside the main thread.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

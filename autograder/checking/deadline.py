@@ -1,17 +1,17 @@
-"""Limits of wall time that leave out waiting for a busy processor."""
+"""Limits of wall time that exclude waiting for a processor."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
 
-_MOST = 3  # times a limit that are added to it at most
+_MOST = 3  # a limit is extended by at most this multiple of itself
 
 
 def waited(process: int) -> float:
-    """Return the seconds for which the main thread of a process was ready to run and had no processor.
+    """Return the seconds for which the main thread of a process was runnable but had no processor.
 
-    0 for a process that has started others, which it may be waiting for, and where the system does not tell.
+    Returns 0 for a process with children, which it may be waiting for, and on systems without `/proc`.
     """
     folder = Path(f"/proc/{process}/task/{process}")
     try:
@@ -23,13 +23,16 @@ def waited(process: int) -> float:
 
 
 class Deadline:
-    """The end of `seconds` from now on, put off while a process waits."""
+    """A deadline, extended while the process waits for a processor.
+
+    It begins as `seconds` from now.
+    """
 
     def __init__(self, seconds: float, process: int) -> None:
         self._seconds, self._process = seconds, process
         self._start, self._waited = monotonic(), waited(process)
 
     def left(self) -> float:
-        """Return the seconds that are left; 0 or less when it is over."""
+        """Return the remaining seconds: 0 or less once the deadline has passed."""
         added = min(max(waited(self._process) - self._waited, 0), _MOST * self._seconds)
         return self._seconds + added - (monotonic() - self._start)

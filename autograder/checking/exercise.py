@@ -1,7 +1,7 @@
-"""What an exercise is: cases, a probe that observes an answer on a case, and the mistakes it knows as programs.
+"""Exercises: cases, a probe, and known mistakes as programs.
 
-An exercise states no expected number. What is right is what the probe observes on the lesson's own solution, and a
-mistake is recognised by what the probe observes on the wrong program that makes it.
+The probe observes an answer on a case. An exercise states no expected numbers: they are the probe's observations of
+the lesson's own solution. A mistake is recognised by comparison with the observations of the wrong program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ Probe = Callable[[Any, "Case"], dict[str, object]]
 
 
 class Case(SimpleNamespace):
-    """The inputs of one run, by name, made anew for every run: whatever an answer does to them ends with the run."""
+    """The named inputs of one run.
+
+    Each run gets a fresh case, so an answer's changes to its inputs end with the run.
+    """
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}: {_describe_input(value)}" for name, value in vars(self).items())
@@ -62,9 +65,10 @@ def _describe_input(value: object) -> str:
 
 @dataclass(frozen=True)
 class Aspect:
-    """One thing that is right or wrong about an answer: a key of the observation, its points, the property to hold.
+    """One property of an answer, right or wrong, and its points.
 
-    An aspect counts only when the aspects named in `after` are right.
+    `name` is the key of the observation. `says` names the property in words. An aspect counts only if all aspects in
+    `after` are right.
     """
 
     name: str
@@ -75,7 +79,7 @@ class Aspect:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception: the program somebody who has it would write, and the sentence that names it."""
+    """A misconception: the resulting program, and a sentence that names it."""
 
     name: str
     program: Any
@@ -87,7 +91,7 @@ def _no_probe(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _plural(number: float, one: str, few: str, many: str) -> str:
-    """The Russian form of a noun after `number`."""
+    """Return the Russian form of a noun after `number`."""
     if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
         return few
     return one if number % 10 == 1 and number % 100 != 11 else many
@@ -95,7 +99,7 @@ def _plural(number: float, one: str, few: str, many: str) -> str:
 
 @dataclass
 class Exercise:
-    """See `exercise`, the decorator that makes one from its probe."""
+    """An exercise, made from its probe by the decorator `exercise`."""
 
     name: str
     lesson: str
@@ -123,7 +127,7 @@ class Exercise:
 
     @property
     def about(self) -> Text:
-        """The line that a lesson has under the exercise's heading: kind, difficulty, minutes, points."""
+        """The line under the exercise's heading in a lesson: kind, difficulty, minutes, points."""
         dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
         extra = Text("", "") if self.core else Text(" · extra", " · дополнительно")
         minutes = Text("minute" if self.minutes == 1 else "minutes", _plural(self.minutes, "минута", "минуты", "минут"))
@@ -134,20 +138,26 @@ class Exercise:
         )
 
     def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
-        """Decorator: `generate(rng)` yields the cases, drawn in float64 with `rand` and `randint`."""
+        """Register `generate(rng)` as the generator of cases; a decorator.
+
+        The generator draws in float64 with `rand` and `randint`.
+        """
         self.generate = generate
 
     def draw(self, seed: str) -> list[Case]:
-        """The cases of `seed`, the same on every machine, made of fresh objects at each call."""
+        """Return the cases of `seed`: the same on every machine, with fresh objects at each call."""
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
 
     def texts(self) -> Exercise:
-        """Return what a notebook may say of the exercise: its texts and points, without probe, cases and mistakes."""
+        """Return a copy that a notebook may show: texts and points, without probe, cases and mistakes."""
         return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), mistakes={})
 
     def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
-        """Decorator: this program is a mistake. For a table of predictions it returns the entries it gets wrong."""
+        """Register a program as a mistake; a decorator.
+
+        For a table of predictions the program returns the entries it gets wrong.
+        """
 
         def register(program: Any) -> Any:
             name = program.__name__
@@ -160,7 +170,7 @@ class Exercise:
 
 
 def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
-    """An `Aspect`; without `after` it waits for the first aspect of its exercise, with `after=()` for none."""
+    """Return an `Aspect`. By default it waits for the first aspect of its exercise; with `after=()` for none."""
     return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
 
 
@@ -169,7 +179,7 @@ EVERY_ENTRY = aspect(
     1,
     en="Every entry is what the function returns when it is called.",
     ru="Каждая строка таблицы совпадает с тем, что вернёт функция, когда её вызовут.",
-)  # the one aspect of every table of predictions
+)  # the only aspect of every table of predictions
 
 
 def exercise(
@@ -189,15 +199,15 @@ def exercise(
     withdrawn: bool = False,
     shows_graph: bool = False,
 ) -> Callable[[Probe], Exercise]:
-    """Decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
+    """Return a decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
 
-    `asks` is the name a learner defines (by default the exercise's own); the probe finds it as an attribute of
-    `answer`. `asks_for` is the kind of object that is: "function" or "class"; a table of predictions is a "dict".
+    `asks` is the name a learner defines, by default the exercise's own. The probe finds it as an attribute of `answer`.
+    `asks_for` is the kind of that object: "function" or "class". A table of predictions is always a "dict".
     Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
-    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case. An exercise that turned out to be
-    wrong after its release is `withdrawn`: it keeps its cell, and everybody has its points.
-    With `shows_graph` the card of a wrong answer tells how to draw the graph of what the answer returned.
-    Raises ValueError when the parts do not fit together.
+    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case. `withdrawn` marks an exercise that
+    turned out to be wrong after its release: it keeps its cell, and everybody gets its points.
+    With `shows_graph` the card of a wrong answer explains how to draw the graph of the returned tensor.
+    Raises ValueError if the parts do not fit together.
     """
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")

@@ -1,4 +1,4 @@
-"""Runs of the solution, of every mistake and of the given code on the cases of one seed."""
+"""Reference runs of solution, mistakes and given code on one seed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .observe import Run, code_digest, decode_run, encode_run, observe
 
 @dataclass(frozen=True)
 class Expected:
-    """What the solution, every mistake and the code that was given show on the cases of one seed.
+    """Reference observations of one exercise on the cases of one seed.
 
-    `given_code` is the `code_digest` of the code that was given.
+    `given` holds the runs of the code that the notebook starts from, and `given_code` its `code_digest`. Both are None
+    if there is none.
     """
 
     seed: str
@@ -60,13 +61,16 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 
 
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
-    """A mistake as an answer: a function as it is, a class under the learner's name, a table with its wrong entries."""
+    """Return a mistake as an answer.
+
+    A class gets the learner's name, and a table is the solution's with the wrong entries.
+    """
     if exercise.asks_for == "dict":
         return {**solution, **program()}
     return _renamed(program, exercise.asks) if exercise.asks_for == "class" else program
 
 
 def _renamed(program: type, name: str) -> type:
-    """The same class under another name: torch's errors name a Function's node after its class."""
+    """Return a copy of a class under another name: torch's errors name a Function's node after its class."""
     body = {key: value for key, value in vars(program).items() if key not in ("__dict__", "__weakref__")}
     return type(program)(name, program.__bases__, body)

@@ -1,4 +1,7 @@
-"""Inputs of cases, drawn so that nothing coincides: float64, far from 0, from the case's own generator."""
+"""Inputs of cases: float64 values, formulas, and lineups of programs.
+
+All of them draw from the case's own generator. Values are far from 0, so that a wrong result is not right by chance.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from torch import Tensor
 
 
 class Formula:
-    """A function of tensors that reads as its formula on a card."""
+    """A function of tensors with its formula as `repr`, for cards."""
 
     def __init__(self, text: str, function: Callable[..., Tensor]) -> None:
         self.text = text
@@ -25,29 +28,35 @@ class Formula:
 
 
 def uniform(rng: torch.Generator, *shape: int) -> Tensor:
-    """Float64, uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
+    """Draw float64 values, uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
     return torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
 
 
 def signed(rng: torch.Generator, *shape: int) -> Tensor:
-    """Float64, magnitude uniform in [0.5, 2.5), sign at random."""
+    """Draw float64 values with magnitude uniform in [0.5, 2.5) and random sign."""
     sign = torch.randint(0, 2, shape, generator=rng) * 2 - 1
     return uniform(rng, *shape) * sign
 
 
 def leaf(rng: torch.Generator, *shape: int) -> Tensor:
-    """A float64 leaf that requires grad, its `.grad` empty."""
+    """Draw a float64 leaf that requires grad and has an empty `.grad`."""
     return uniform(rng, *shape).requires_grad_()
 
 
 def with_old_gradient(tensor: Tensor) -> Tensor:
-    """`tensor` with something in `.grad`, no two entries of it equal, as after an earlier backward pass."""
+    """Fill `.grad` of `tensor`, as after an earlier backward pass, and return `tensor`.
+
+    Equal entries of `.grad` occur only where those of `tensor` are equal.
+    """
     tensor.grad = 100 + tensor.detach()
     return tensor
 
 
 class Lineup:
-    """Right programs, and wrong ones by what a test shows that refuses them. The order follows from `rng`."""
+    """Right and wrong programs in a seeded random order.
+
+    Used by exercises that ask for a test. `wrong` maps the property that a rejecting test shows to the wrong program.
+    """
 
     def __init__(self, rng: torch.Generator, right: Sequence[Any], wrong: Mapping[str, Any]) -> None:
         self._programs = [*right, *wrong.values()]
@@ -58,14 +67,17 @@ class Lineup:
         return f"{len(self._programs)} × ..."
 
     def tried(self, accepts: Callable[[Any, bool], object]) -> tuple[list[object], dict[str, bool]]:
-        """What `accepts(program, is right)` says of the right programs, and whether it refuses each wrong one."""
+        """Call `accepts(program, is_right)` for each program in the random order.
+
+        Returns the results for the right programs, and by name whether each wrong program was rejected.
+        """
         said = {index: accepts(self._programs[index], index < self._right) for index in self._order}
         right = [said[index] for index in range(self._right)]
         return right, {name: not said[self._right + index] for index, name in enumerate(self._names)}
 
 
 def nameless(function: Any, name: str) -> Any:
-    """The same function under another name, which tells nothing about it."""
+    """Return a copy of a function under the neutral name `name`, so that its name gives nothing away."""
     code = function.__code__.replace(co_name=name, co_qualname=name)
     made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     made.__annotations__, made.__module__ = function.__annotations__, "__main__"

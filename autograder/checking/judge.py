@@ -1,4 +1,4 @@
-"""Observations and what was expected -> Verdict: points, the first difference, the recognised mistake."""
+"""Judgement of observations against expected ones: points, first difference, recognised mistake."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .observe import Run
 from .values import AtMost, Difference, canonical, compare, describe
 from .verdict import AspectResult, Finding, Verdict
 
-# What the stub raises. Torch raises NotImplementedError, too, for what a device cannot do, but says why.
+# The stub raises this. torch also raises NotImplementedError if a device lacks an operation, but with a message.
 _STUB = {"type": "NotImplementedError", "message": ""}
 
 
 def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:
-    """The verdict on what an answer showed on the cases of `expected.seed`, one run per case, in order.
+    """Return the verdict on an answer from its runs, one per case of `expected.seed`, in order.
 
-    `code` is the answer's `code_digest`: an answer that behaves like the code that was given is an attempt if it is
-    known to be other code.
+    `code` is the answer's `code_digest`. An answer that behaves like the given code counts as an attempt only if its
+    code is known to differ.
     """
     edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
     said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
@@ -48,14 +48,14 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
 
 
 def _unexpected_edits(run: Run, right: Run) -> list[Note]:
-    """A note for each input that the answer changed in place and the solution does not."""
+    """Return a note for each input that the answer changed in place and the solution did not."""
     return [Note("note.inputs", {"name": name}) for name in run.edited if name not in right.edited]
 
 
 def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
-    """The verdict when there is nothing to observe: no such name, the wrong kind of object, a table with gaps.
+    """Return a verdict if there is nothing to observe: a missing name, a wrong kind of object, or a table with gaps.
 
-    A withdrawn exercise is not observed, either: it is passed, whatever the answer.
+    A withdrawn exercise is not observed, either: every answer passes. Returns None if the answer can be observed.
     """
     if exercise.withdrawn:
         everything = {aspect.name: True for aspect in exercise.aspects}
@@ -76,7 +76,7 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
 
 
 def _is_a(wanted: str, answer: object) -> bool:
-    """Is the answer the kind of object that is asked for? A class is no function, though it can be called."""
+    """Tell whether the answer is of the wanted kind. A class is no function, though it is callable."""
     if wanted == "dict":
         return isinstance(answer, dict)
     return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
@@ -88,17 +88,17 @@ def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:
 
 
 def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
-    """A verdict on an answer that was not run."""
+    """Return a verdict on an answer that was not run."""
     return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
 
 
 def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
-    """The first aspect that is wrong although those that it waits for are right."""
+    """Return the first aspect that is wrong although all aspects it waits for are right."""
     return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
 
 
 def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> dict[str, bool]:
-    """By aspect: is it right on every case?"""
+    """Return by aspect whether it is right on every case."""
 
     def everywhere(name: str) -> bool:
         return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
@@ -115,7 +115,7 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Diffe
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
-    """The first case on which the failing aspect is wrong, and how it is."""
+    """Return the first case on which the failing aspect is wrong, and the difference."""
     for index, (run, right) in enumerate(zip(runs, expected.solution)):
         difference = _difference(exercise, failing.name, run, right)
         if difference is None:
@@ -133,21 +133,21 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
         if run.raised and run.raised.line is not None and run.raised.code:
             got.append(Note("raised.line", {"line": run.raised.line, "code": run.raised.code}))
         value = run.values.get(failing.name)
-        if isinstance(value, AtMost):  # measured on inputs of the probe's own, not on those of the case
+        if isinstance(value, AtMost):  # measured on the probe's own inputs, not on those of the case
             return Finding(failing.name, expected.seed, index, got=tuple(got))
-        # That False came back is no news: the aspect says what does not hold.
+        # A result of False adds nothing: the aspect already names the property that does not hold.
         said = () if isinstance(value, bool) else tuple(got)
         return Finding(failing.name, expected.seed, index, run.called, run.inputs, said)
     return Finding(failing.name, expected.seed)
 
 
-# ------------------------------------------------------------------------------------------ which mistake was it?
+# --------------------------------------------------------------------------------------------- recognise mistakes
 
 
 def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
-    """The mistake that fails in the same aspect first and shows the same in it on every case; other keys break ties.
+    """Return the mistake that fails first in the same aspect with the same values on every case.
 
-    A budget or a bool that fails could come of anything: there the evidence has to agree as well.
+    The other keys break ties. A failed budget or bool could have any cause: there the evidence has to agree as well.
     """
     if exercise.asks_for == "dict":
         return _recognise_table(exercise, runs, expected)
@@ -169,7 +169,10 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
 
 
 def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
-    """The mistake all of whose wrong entries were predicted; of several, the one that explains the most entries."""
+    """Return the mistake with all its wrong entries predicted.
+
+    Of several, return the one that explains the most entries.
+    """
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():
         table, run, right = theirs[0], runs[0], expected.solution[0]
@@ -185,19 +188,19 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
 
 
 def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
-    """Names of the entries of a table of predictions that are not so."""
+    """Return the names of the wrong entries in a table of predictions."""
     table, truth = _tables(exercise, run, right)
     return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
 
 
 def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
-    """Names of the entries that a table of predictions does not have."""
+    """Return the names of the entries that a table of predictions lacks."""
     table, truth = _tables(exercise, run, right)
     return [entry for entry in truth if entry not in table]
 
 
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was predicted and what is so; two empty tables where no table is asked for."""
+    """Return the predicted and the true table. Both are empty if the exercise asks for no table."""
     key = exercise.aspects[0].name
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
@@ -211,7 +214,10 @@ def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) ->
 
 
 def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
-    """Do two runs show the same under `name`? Errors by their text without numbers, budgets by being kept."""
+    """Tell whether two runs agree under `name`.
+
+    Errors agree if their texts agree apart from numbers, budgets if both are kept or both exceeded.
+    """
     if run.raised or other.raised:
         return run.raised is not None and other.raised is not None and _kind(run) == _kind(other)
     if name not in run.values or name not in other.values:

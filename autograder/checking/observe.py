@@ -1,6 +1,7 @@
-"""Run an exercise's probe beside an answer, undisturbed and undisturbing, and say what was observed as plain data.
+"""Observation of an answer by a probe, as plain data.
 
-This runs where the answer runs. It decides nothing: what is right is known to `judge` alone.
+Contains the side effects of the answer, and runs in its process. It decides nothing, because only `judge` knows the
+expected values.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from .values import canonical, decode, encode
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception that ended a run: whose it was ("answer" or "ours"), and enough of it for a card."""
+    """An exception that ended a run, with enough detail for a card.
+
+    `whose` (its origin) is "answer" or "ours".
+    """
 
     whose: str
     id: str
@@ -41,44 +45,56 @@ class Raised:
 
 @dataclass(frozen=True)
 class Run:
-    """What was observed on one case: `values` by aspect or evidence, or what was `raised`."""
+    """The observation of one case.
+
+    Holds `values` by aspect or evidence, or the exception `raised`.
+    """
 
     values: dict[str, Any]
     raised: Raised | None = None
     called: str = ""
     inputs: str = ""
     notes: tuple[Note, ...] = ()
-    edited: tuple[str, ...] = ()  # names of the inputs that hold something else afterwards
+    edited: tuple[str, ...] = ()  # names of the inputs with changed contents
 
 
 class AnswerRaised(Exception):
-    """The learner's function raised `__cause__` when the probe called it."""
+    """An exception of the learner's function, called by the probe.
+
+    It is chained as `__cause__`.
+    """
 
 
 class CannotBeUsed(AnswerRaised):
-    """What the learner's function returned is not what the exercise asks for: `__cause__` came of using it."""
+    """A failure to use the value that the learner's function returned.
+
+    The value is not of the kind that the exercise asks for. The original exception is chained as `__cause__`.
+    """
 
 
 class WrongArguments(Exception):
-    """The learner's function does not take the arguments that the exercise states."""
+    """A mismatch between the signature of the learner's function and the exercise."""
 
 
 class ReplacedName(Exception):
-    """A tensor of the learner's replaces the name of `torch.Tensor` that is the argument."""
+    """A learner's tensor that overrides an attribute of `torch.Tensor`.
+
+    The argument is the attribute's name.
+    """
 
 
 def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
-    """Run `exercise` on every case of `seed`. `answer` is what the learner called `exercise.asks`.
+    """Run `exercise` on every case of `seed`. `answer` is the object that the learner called `exercise.asks`.
 
-    Never raises, whatever the answer does; only KeyboardInterrupt, the learner's own wish, passes. After a case that
-    took too long the others are not tried: they count as too long as well.
+    Never raises, whatever the answer does, except KeyboardInterrupt if the learner pressed Ctrl+C. After a case exceeds
+    the time limit, the other cases are not run and count as exceeding it, too.
     """
     with as_in_a_fresh_process() as unusual:
         return observe_in_order(exercise, answer, seed, unusual)
 
 
 def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
-    """Do what `observe` does inside `as_in_a_fresh_process`, which has given `unusual`."""
+    """Do the work of `observe` inside `as_in_a_fresh_process`; `unusual` are the notes from there."""
     runs: list[Run] = []
     for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
@@ -87,7 +103,7 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
 
 
 def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
-    """One run. `untouched` is the same case made again, to see what the answer did to its inputs."""
+    """Observe one run. `untouched` is a second copy of the case, to detect changed inputs."""
     inputs, notes = repr(case), list(unusual)
     call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
     values: dict[str, Any] = {}
@@ -101,11 +117,11 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             values = {str(name): canonical(value) for name, value in found.items()}
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-                raise  # somebody has pressed Ctrl+C
+                raise  # the user pressed Ctrl+C
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
         edited = tuple(_edited(case, untouched))
-    if raised and raised.id == "raised.time":  # what was open may have been the probe's own
+    if raised and raised.id == "raised.time":  # a leftover may be the probe's own, interrupted halfway
         why = overlong.reason(raised.parameters, notes, held)
         raised = replace(raised, id=why.id, parameters=why.parameters)
         notes = [note for note in notes if not note.id.startswith("note.left.")]
@@ -113,7 +129,10 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 
 
 def _call(name: str, answer: object, case: Case) -> str:
-    """The call as a learner would write it; fields of the case beyond the answer's arguments are the probe's own."""
+    """Return the call as a learner would write it.
+
+    Fields of the case beyond the answer's arguments belong to the probe.
+    """
     fields = [f"case.{field}" for field in vars(case)]
     try:
         parameters = inspect.signature(answer).parameters.values()  # type: ignore[arg-type]
@@ -125,9 +144,9 @@ def _call(name: str, answer: object, case: Case) -> str:
 
 
 def code_digest(answer: object) -> str | None:
-    """A hash of a function's source, comments and white space aside; None where there is no source to be had.
+    """Return a hash of a function's source without comments and white space, or None if no source is available.
 
-    Of a class it is that of its functions: in a notebook only these have a source.
+    For a class it hashes the source of its methods: in a notebook only these have a source.
     """
     try:
         source = "\n".join(inspect.getsource(function) for function in functions_of(answer))
@@ -140,7 +159,7 @@ def code_digest(answer: object) -> str | None:
 
 
 def _marking(answer: object) -> object:
-    """A function wrapped so that what a call raises is known to be the learner's; other objects as they are."""
+    """Return a function wrapped so that exceptions of a call are attributed to the learner; other objects unchanged."""
     if not callable(answer) or isinstance(answer, type):
         return answer
     function: Callable[..., object] = answer
@@ -150,7 +169,7 @@ def _marking(answer: object) -> object:
             inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise WrongArguments(str(error)) from None
-        except ValueError:  # a builtin without a signature: the call itself will tell
+        except ValueError:  # a builtin without a signature: the call itself raises
             pass
         try:
             returned = function(*args, **kwargs)
@@ -163,7 +182,7 @@ def _marking(answer: object) -> object:
 
 
 def _refuse_replaced(*values: object) -> None:
-    """Raise ReplacedName if a probe could not believe what a tensor in `values` says of itself."""
+    """Raise ReplacedName if a tensor in `values` overrides attributes, so that a probe could not trust it."""
     name = find_replaced(*values)
     if name is not None:
         raise ReplacedName(name)
@@ -171,7 +190,7 @@ def _refuse_replaced(*values: object) -> None:
 
 @contextmanager
 def using_answer() -> Iterator[None]:
-    """For a probe that works with what an answer returned: an exception inside is the learner's, not ours."""
+    """Attribute exceptions in the block to the learner, for a probe that works with a returned value."""
     try:
         yield
     except (AnswerRaised, WrongArguments, ReplacedName):
@@ -206,18 +225,18 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
 
 
 def _said(error: BaseException) -> str:
-    """The text of an exception in one line that fits a card."""
+    """Return the text of an exception in one line that fits a card."""
     try:
         return textwrap.shorten(str(error), SHOWN, placeholder=" …")
-    except Exception:  # an exception class of the answer may be broken, too
+    except Exception:  # an exception class of the answer may be broken as well
         return ""
 
 
 def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise) -> tuple[int, str] | None:
-    """Line number and code of the innermost frame that runs in the answer's own namespace.
+    """Return line number and code of the innermost frame that runs in the answer's own namespace.
 
-    A mistake shares its namespace with the probe: there, only what runs inside the mistake's own code counts, so that
-    a mistake and a learner who makes it give the same observation.
+    A mistake shares its namespace with the probe. There, only frames inside the mistake's own code count. A mistake and
+    a learner who makes it thus give the same observation.
     """
     functions = functions_of(answer)
     namespace = functions[0].__globals__ if functions else None
@@ -236,14 +255,14 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
 
 
 def functions_of(answer: object) -> list[FunctionType]:
-    """A function itself, or the functions of a class."""
+    """Return a function itself in a list, or the functions of a class."""
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]
     return [function for function in unwrapped if isinstance(function, FunctionType)]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code and that of everything defined inside it."""
+    """Yield a function's code object and those of everything defined inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -251,7 +270,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _edited(case: Case, untouched: Case) -> Iterator[str]:
-    """Names of the inputs whose tensors are others now. Modules and optimizers are there to be changed."""
+    """Yield the names of the inputs with changed tensors. Modules and optimizers are meant to change."""
     for name, before in vars(untouched).items():
         old, new = list(_tensors(before)), list(_tensors(getattr(case, name, None)))
         if len(old) != len(new) or not all(map(_same, old, new)):
@@ -259,7 +278,7 @@ def _edited(case: Case, untouched: Case) -> Iterator[str]:
 
 
 def _same(old: torch.Tensor, new: torch.Tensor) -> bool:
-    """Do two tensors have the same flag, shape and numbers?"""
+    """Tell whether two tensors agree in `requires_grad`, shape, device and numbers."""
     if (old.requires_grad, old.shape, old.device) != (new.requires_grad, new.shape, new.device):
         return False
     return old.is_meta or torch.equal(old.detach().nan_to_num(), new.detach().nan_to_num())
@@ -277,7 +296,7 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def encode_run(run: Run) -> dict[str, Any]:
-    """The part of a run that is judged, as JSON data."""
+    """Return the judged part of a run as JSON data."""
     if run.raised:
         raised = {"whose": run.raised.whose, "id": run.raised.id, "parameters": run.raised.parameters}
         return {"raised": raised}
@@ -286,7 +305,7 @@ def encode_run(run: Run) -> dict[str, Any]:
 
 
 def decode_run(data: dict[str, Any]) -> Run:
-    """The run that `encode_run` wrote. Raises ValueError for anything else."""
+    """Return the run that `encode_run` wrote. Raises ValueError for anything else."""
     match data:
         case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
             return Run({}, Raised(whose, id, parameters))

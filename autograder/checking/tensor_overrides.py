@@ -1,4 +1,7 @@
-"""Tensors whose class or instance replaces a name of `torch.Tensor`: what they say of themselves may be untrue."""
+"""Detection of tensors that override attributes of `torch.Tensor`.
+
+A class or an instance can override them, and then a probe cannot trust the attributes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 import torch
 
-# Read past a metaclass and past `__torch_function__`, which may answer in their place.
+# Bypass metaclasses and `__torch_function__`, which may forge the result.
 _CLASSES = type.__dict__["__mro__"].__get__
 _NAMES = type.__dict__["__dict__"].__get__
 _OF_TORCH = {*torch.nn.Parameter.__mro__, torch.nn.Buffer}
@@ -20,9 +23,9 @@ _DEEPEST = 8
 
 
 def find_replaced(*values: object) -> str | None:
-    """Return the first name of `torch.Tensor`, such as "is_leaf", that a tensor in `values` replaces, or None.
+    """Return the first attribute of `torch.Tensor`, such as "is_leaf", that a tensor in `values` overrides, or None.
 
-    Looks into lists, tuples, dicts, namespaces, modules and optimizers, and at gradients. Runs no code of the tensors.
+    Searches lists, tuples, dicts, namespaces, modules, optimizers and gradients. Runs no code of the tensors.
     """
     with torch._C.DisableTorchFunctionSubclass():
         return next((name for tensor in _tensors(values, 0) for name in _replaced(tensor)), None)
@@ -39,7 +42,7 @@ def _replaced(tensor: torch.Tensor) -> Iterator[str]:
 def _tensors(values: Iterable[object], depth: int) -> Iterator[torch.Tensor]:
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value  # a caller that finds a replaced name stops here: what follows asks tensors with torch's names
+            yield value  # callers stop at an overridden name: below, only torch's own attributes are read
             if depth < _DEEPEST and _may_have_gradient(value):
                 yield from _tensors([value.grad], depth + 1)
         elif depth < _DEEPEST:
@@ -50,7 +53,7 @@ def _may_have_gradient(tensor: torch.Tensor) -> bool:
     """Return whether `.grad` can be read without a warning."""
     try:
         return tensor.is_leaf or tensor.retains_grad
-    except RuntimeError:  # a view whose base was edited in a way that torch forbids
+    except RuntimeError:  # a view of a base that was edited in a way that torch forbids
         return False
 
 

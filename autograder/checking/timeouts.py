@@ -1,4 +1,4 @@
-"""Reasons for which an answer did not finish in time."""
+"""Reasons for which an answer exceeded its time limit."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from ..language import Note
 
 IDS = ("raised.time", "raised.flood", "raised.memory")
-_FLOOD, _HOG = 1_000_000, 1 << 30  # characters printed, and bytes taken, with which it is no simple endless loop
+_FLOOD, _HOG = 1_000_000, 1 << 30  # characters printed and bytes taken; above these it is no simple endless loop
 
 
 def resident() -> int:
-    """Return the bytes of memory that this process holds; 0 where the system does not tell (not Linux)."""
+    """Return the resident memory of this process in bytes, or 0 if the system does not report it (not Linux)."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -20,7 +20,10 @@ def resident() -> int:
 
 
 def reason(parameters: dict[str, object], notes: list[Note], taken: int) -> Note:
-    """Return what is said of a run that took too long, was noted for `notes` and had taken so many bytes by then."""
+    """Return the note for a run that exceeded its time limit.
+
+    `notes` are the run's own notes, `taken` is the memory in bytes that it took.
+    """
     printed = sum(int(str(note.parameters["count"])) for note in notes if note.id == "note.printed")
     if printed >= _FLOOD:
         return Note("raised.flood", {**parameters, "count": printed})

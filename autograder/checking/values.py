@@ -1,8 +1,8 @@
-"""What a probe may return: its canonical form, how two of them are compared, and a safe encoding.
+"""Observed values: their canonical form, their comparison, and a safe encoding.
 
 An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists, tuples and dicts of these.
-Nothing else survives `canonical`, and nothing is ever unpickled, so an observation may come from a process that is
-not trusted.
+`canonical` replaces everything else, and nothing is ever unpickled. An observation may therefore come from a process
+that is not trusted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
 
 @dataclass(frozen=True)
 class AtMost:
-    """A budget: `used` of `limit` allowed. The limit follows from the case's sizes, never from a solution."""
+    """A budget: `used` of `limit` allowed.
+
+    The limit follows from the case's sizes, never from a solution.
+    """
 
     limit: int
     used: int
@@ -32,23 +35,29 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Other:
-    """Stands for a value that is no observation (a generator, a module, a tensor on meta): only its kind is kept."""
+    """A placeholder for a value that is no observation.
+
+    Only its kind is kept. Examples are a generator, a module and a tensor on meta.
+    """
 
     kind: str
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How an observed value differs from the expected one: the id of a sentence in `language` and its parameters."""
+    """The difference between an observed and an expected value.
+
+    `id` is the id of a sentence, `parameters` are its parameters.
+    """
 
     id: str
     parameters: dict[str, object]
 
 
 def canonical(value: object, _depth: int = 0) -> Any:
-    """`value` as an observation. Never raises and never runs the value's own code.
+    """Return `value` as an observation. Never raises and never runs the value's own code.
 
-    Tensors are detached, cloned and moved to the CPU; subclasses lose their class, so that none can lie about itself.
+    Tensors are detached, cloned and moved to the CPU. Subclasses lose their class, so that none can misreport itself.
     """
     if value is None or type(value) in (bool, int, str):
         return value[:_MOST_TEXT] if isinstance(value, str) else value
@@ -81,7 +90,7 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
 
 
 def number(value: object) -> object:
-    """The Python number that a tensor of one number, one of NumPy or a fraction stands for; else `value` itself."""
+    """Convert a one-element tensor, a NumPy number or a fraction to a Python number; return other values unchanged."""
     if isinstance(value, torch.Tensor):
         return value.detach().item() if value.numel() == 1 and not value.is_meta else value
     if isinstance(value, SupportsFloat) and not isinstance(value, (bool, int)):
@@ -91,9 +100,9 @@ def number(value: object) -> object:
 
 
 def entries(table: dict[str, object]) -> dict[str, object]:
-    """A table of predictions, whichever way its entries are spelled.
+    """Return a table of predictions with its entries in canonical spelling.
 
-    A tensor of one number stands for the number, an exception for the name of its class, a shape for a tuple.
+    A one-element tensor becomes its number, an exception the name of its class, a `torch.Size` a tuple.
     """
 
     def plain(value: object) -> object:
@@ -108,11 +117,11 @@ def entries(table: dict[str, object]) -> dict[str, object]:
 
 
 def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> Difference | None:
-    """None when `got` is right, else how it differs, said without giving the expected numbers away.
+    """Return None if `got` is right, else a difference that does not reveal the expected numbers.
 
-    Tensors must agree in shape, then dtype, then in every entry to `rtol` of the expected tensor's largest magnitude;
-    NaN agrees with NaN only. An int may stand for a float. `what` names the part of a whole that is compared.
-    A budget is right when `used` keeps the *expected* limit.
+    Tensors must agree in shape, then dtype, then in every entry. The tolerance is `rtol` times the expected tensor's
+    largest magnitude; NaN agrees with NaN only. An int may replace a float.
+    A budget is right if `used` keeps the *expected* limit. `what` is the path of the compared part.
     """
     if isinstance(expected, AtMost):
         if not isinstance(got, AtMost):
@@ -136,7 +145,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
 
 
 def _at(path: str) -> str:
-    """Which part of a list or dict it is about; nothing for the whole."""
+    """Return the prefix that names the part of a list or dict; empty for the whole."""
     return f"`{path}`: " if path else ""
 
 
@@ -147,7 +156,7 @@ def _compare_tensors(expected: torch.Tensor, got: torch.Tensor, what: str, rtol:
         )
     if expected.dtype != got.dtype:
         return Difference("differs.dtype", {"what": _at(what), "got": str(got.dtype), "expected": str(expected.dtype)})
-    if torch.equal(expected, got):  # most often, and twenty times as fast as what follows
+    if torch.equal(expected, got):  # the common case, and twenty times as fast as the code below
         return None
     if expected.dtype.is_floating_point or expected.dtype.is_complex:
         finite = expected[torch.isfinite(expected)]
@@ -199,7 +208,7 @@ def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
 
 
 def describe(value: Any) -> str:
-    """A short, language-neutral name of a value for a card: a tensor by shape and dtype, a number to six digits."""
+    """Return a short, language-neutral name of a value for a card. Tensors show shape and dtype, numbers six digits."""
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
             dtype = "" if value.dtype == torch.float32 else f" {str(value.dtype).removeprefix('torch.')}"
@@ -223,7 +232,10 @@ def describe(value: Any) -> str:
 
 
 def encode(value: Any) -> Any:
-    """A canonical observation as JSON data, exact to the bit: a tensor as a flat list of numbers, shape and dtype."""
+    """Return a canonical observation as JSON data, exact to the bit.
+
+    A tensor becomes a flat list of numbers, its shape and its dtype.
+    """
     if isinstance(value, torch.Tensor):
         flat = torch.view_as_real(value).flatten() if value.is_complex() else value.flatten()
         numbers = [encode(number) for number in flat.tolist()]
@@ -242,7 +254,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """The observation that `encode` wrote. Raises ValueError for anything `encode` does not write."""
+    """Return the observation that `encode` wrote. Raises ValueError for anything that `encode` does not write."""
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     if isinstance(data, list):

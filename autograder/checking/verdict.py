@@ -1,7 +1,7 @@
-"""The verdict on an answer: one record, its JSON form, and the doors to its text and HTML forms (`card`).
+"""Verdicts: a record, its JSON form, and access to its card.
 
-The record holds ids and parameters; sentences are chosen when it is read, so a stored verdict can be shown in either
-language. Its `repr` is the earned points as a plain number, because that is what nbgrader reads from a graded cell.
+The record holds ids and parameters. Sentences are chosen when it is displayed, so a stored verdict can be shown in
+either language. Its `repr` is the earned points as a plain number, because nbgrader reads that from a graded cell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AspectResult:
 
 @dataclass(frozen=True)
 class Finding:
-    """The first thing that is not right: on which case, what was called, and what came back."""
+    """The first difference: its case, the call, and the result."""
 
     aspect: str = ""
     seed: str = ""
@@ -40,7 +40,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `check` returns and a gradebook stores. `state` is one of `STATES`."""
+    """The result of `check`, which a gradebook stores.
+
+    `state` is one of `STATES`.
+    """
 
     exercise: str
     lesson: str
@@ -61,7 +64,7 @@ class Verdict:
         return sum(aspect.points for aspect in self.aspects)
 
     def points_out_of(self, worth: float) -> float:
-        """Return the share of the maximum that was earned, as points out of `worth`, to two decimals."""
+        """Return the earned share of the maximum as points out of `worth`, rounded to two decimals."""
         return round(worth * self.points / self.maximum, 2) if self.maximum else 0.0
 
     def __repr__(self) -> str:
@@ -71,13 +74,13 @@ class Verdict:
         return self.text(self.language)
 
     def text(self, language: str | None) -> str:
-        """The card as plain text, in `language` or (None) in both."""
-        from .card import cards  # a card says more than a record needs
+        """Return the card as plain text, in `language`, or in both languages if it is None."""
+        from .card import cards  # imported here because a card needs more than a record does
 
         return "\n\n".join(card.text() for card in cards(self, language))
 
     def html(self, language: str | None) -> str:
-        """The card as escaped HTML without a script, in `language` or (None) in both."""
+        """Return the card as escaped HTML without scripts, in `language`, or in both languages if it is None."""
         from .card import cards
 
         return "".join(card.html() for card in cards(self, language))
@@ -89,12 +92,12 @@ class Verdict:
         return {MIME: self.to_json()}
 
     def to_json(self) -> dict[str, Any]:
-        """The whole record as JSON data."""
+        """Return the whole record as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """The verdict that `to_json` wrote. Raises KeyError or TypeError for anything else."""
+        """Return the verdict that `to_json` wrote. Raises KeyError or TypeError for anything else."""
 
         def notes(items: list[dict[str, Any]]) -> tuple[Note, ...]:
             return tuple(Note(**item) for item in items)

@@ -1,6 +1,7 @@
-"""Where exercises are found: one module per lesson in this folder, or in `exercises/` beside a private notebook.
+"""Lookup of exercises: one module per lesson, packaged or private.
 
-`keys/` next to the modules holds the built answer keys: observations, no solution code.
+The packaged modules are in this folder. A private notebook has its modules in `exercises/` next to it. `keys/` next to
+the modules holds the built answer keys: observations, no solution code.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ PACKAGED = Path(__file__).parent
 
 
 class Unknown(LookupError):
-    """There is no lesson or exercise of that name; `says` tells a learner so and offers the nearest names."""
+    """A missing lesson or exercise.
+
+    `says` is a message for a learner that offers the nearest names.
+    """
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
         names = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:6]
@@ -37,21 +41,21 @@ class Unknown(LookupError):
         super().__init__(self.says.en)
 
 
-_provided: dict[str, dict[str, Exercise]] = {}  # by lesson, in a process that sees no modules
+_provided: dict[str, dict[str, Exercise]] = {}  # by lesson; filled in a process without access to the modules
 
 
 def provide(lesson: str, known: dict[str, Exercise]) -> None:
-    """Let `load` and `find` give these exercises from now on. A graded process has no module to load."""
+    """Make `load` and `find` return these exercises from now on, in a graded process that has no modules."""
     _provided[lesson] = known
 
 
-_loaded_from: dict[Path, None] = {}  # folders that modules were loaded from by path: an author's, in any place
+_loaded_from: dict[Path, None] = {}  # folders of modules loaded by path, anywhere: an author's
 
 
 def folders() -> Iterator[Path]:
-    """The folders that hold exercise modules. The course's own goes first: a file handed in cannot stand before it.
+    """Yield the folders of exercise modules, the course's own first, so that a submitted file cannot shadow it.
 
-    The others are looked for when they are asked for: a card looks its exercise up, and mostly needs the first.
+    The others are looked up lazily, because most lookups need only the first.
     """
     yield PACKAGED
     for folder in dict.fromkeys([Path.cwd() / "exercises", *_loaded_from]):
@@ -60,19 +64,19 @@ def folders() -> Iterator[Path]:
 
 
 def lessons() -> list[str]:
-    """Names of all lessons that have exercises here."""
+    """Return the names of all lessons with exercises."""
     files = (path.stem for folder in folders() for path in folder.glob("*.py") if path.stem != "__init__")
     return sorted({*_provided, *files})
 
 
 def bare(lesson: str) -> str:
-    """A lesson's name without its number: 03_gradient_accumulation is gradient_accumulation."""
+    """Return a lesson's name without its number: gradient_accumulation for 03_gradient_accumulation."""
     number, _, rest = lesson.partition("_")
     return rest if number.isdigit() and rest else lesson
 
 
 def load(lesson: str) -> dict[str, Exercise]:
-    """The exercises of a lesson by name, in the order of its module. Raises Unknown."""
+    """Return the exercises of a lesson by name, in the order of its module. Raises Unknown."""
     if bare(lesson) in _provided:
         return _provided[bare(lesson)]
     path = _path(lesson)
@@ -82,13 +86,13 @@ def load(lesson: str) -> dict[str, Exercise]:
 
 
 def _path(lesson: str) -> Path | None:
-    """The module of a lesson."""
+    """Return the path of a lesson's module, or None."""
     return next((path for folder in folders() if (path := folder / f"{bare(lesson)}.py").is_file()), None)
 
 
 @cache
 def load_file(path: Path) -> dict[str, Exercise]:
-    """The exercises that one module defines, in its order."""
+    """Return the exercises that one module defines, in its order."""
     module = _module(path)
     _loaded_from[path.parent] = None
     return defined_in(module)
@@ -100,9 +104,9 @@ def defined_in(module: ModuleType) -> dict[str, Exercise]:
 
 
 def module_of_source(name: str, source: str, file: str) -> ModuleType:
-    """Run the source of an exercise module called `name`, which nothing can import afterwards.
+    """Run the source of an exercise module under `name`, without leaving it importable afterwards.
 
-    Raises whatever the source raises.
+    Raises any exception of the source.
     """
     module = ModuleType(name)
     module.__file__ = file
@@ -128,7 +132,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def find(name: str, lesson: str | None = None) -> Exercise:
-    """The exercise called `name`, in `lesson` or in any lesson. Raises Unknown."""
+    """Return the exercise called `name`, in `lesson` or in any lesson. Raises Unknown."""
     if lesson is not None:
         found = load(lesson)
         if name in found:
@@ -140,13 +144,13 @@ def find(name: str, lesson: str | None = None) -> Exercise:
 
 
 def key_path(lesson: str) -> Path:
-    """Where the built key of a lesson is, or would be."""
+    """Return the path of a lesson's built key, which may not exist."""
     module = _path(lesson) or PACKAGED / f"{bare(lesson)}.py"
     return module.parent / "keys" / f"{module.stem}.json"
 
 
 def keys(lesson: str) -> dict[str, Any]:
-    """The built key of a lesson: JSON data by exercise, as `judge.Expected` reads it."""
+    """Return the built key of a lesson: JSON data by exercise, for `Expected.from_json`."""
     return _read_json(key_path(lesson))
 
 

@@ -1,1 +1,1 @@
-"""The learner's side around `notebook`: the working copy, JupyterLab, progress, the rehearsal before handing in."""
+"""The learner's side: commands, the working copy, JupyterLab, progress, the rehearsal."""

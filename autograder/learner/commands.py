@@ -1,4 +1,4 @@
-"""The learner's side, in a live kernel: start, check, hint, solution, reproduce, progress, ready."""
+"""Commands of a learner's notebook: start, check, hint, solution, reproduce, progress, ready."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def start(lesson: str, *, language: str | None = None) -> Reply:
-    """Say which lesson this notebook is and in which language it speaks ("en" or "ru"; both without one)."""
+    """Begin lesson `lesson` in this notebook, in `language` ("en" or "ru"; None shows both)."""
     if language is not None and language not in LANGUAGES:
         return Reply((message("unknown.language", name=language),))
     SESSION.language = language
@@ -40,14 +40,14 @@ def start(lesson: str, *, language: str | None = None) -> Reply:
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
-    """Return this kernel's notebook, in which an instructor may have changed the points of exercises."""
+    """Return this kernel's notebook as saved. An instructor may have changed the points of exercises in it."""
     from .points import saved_notebook
 
     return saved_notebook(known)
 
 
 def _attend() -> None:
-    """In IPython: explain torch's errors from now on, and remember what is run in which cell."""
+    """Start, in IPython, to explain torch's errors and to remember the source of each cell that is run."""
     from .ready import remember_cells
     from .tracebacks import explain_torch_errors
 
@@ -67,14 +67,14 @@ def _check(name: str, namespace: Mapping[str, Any]) -> Verdict | Reply:
     except exercises.Unknown as unknown:
         return Reply((unknown.says,), value="0")
     if being_graded() == "autograde" and not exercises.key_path(exercise.lesson).is_file():
-        return Reply((message("check.graded"),))  # in the isolated process, which has no results to compare with
+        return Reply((message("check.graded"),))  # the isolated process has no expected results
     verdict = replace(_judged(exercise, namespace), language=SESSION.language)
     verdict = _with_worth(exercise, _with_first_table(exercise, verdict))
     SESSION.last[name] = verdict
     record(verdict)
     if being_graded() == "validate" and verdict.state != "passed":
         lines = (textwrap.fill(line, 78, subsequent_indent="    ") for line in str(verdict).splitlines())
-        print(*lines, sep="\n", file=sys.stderr)  # the one thing that nbgrader's Validate shows, cut at 90 columns
+        print(*lines, sep="\n", file=sys.stderr)  # nbgrader's Validate shows only stderr, cut at 90 columns
     return verdict
 
 
@@ -92,7 +92,7 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
 
 
 def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Remind of the first complete table of predictions: it shows what was understood before running."""
+    """Add a note on the first complete table of predictions, which shows the understanding before any run."""
     standing = standings().get(exercise.name) if exercise.kind == "predict" else None
     if standing is None or standing.first.finding is None:
         return verdict
@@ -105,7 +105,7 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Say what the answer earns where this notebook has other points than the exercise."""
+    """Add a note on the earned points if this notebook gives the exercise other points than its module."""
     worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict
@@ -114,7 +114,7 @@ def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:
-    """The next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
+    """Return the next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
     try:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
@@ -131,7 +131,7 @@ def hint(name: str = "", number: int | None = None) -> Reply:
 
 
 def solution(name: str = "", *, give_up: bool = False) -> Reply:
-    """The solution of exercise `name` and other ways to write it: when its check has passed, or with give_up=True."""
+    """Return the solution of exercise `name` and alternatives, once its check has passed or with give_up=True."""
     from ..authoring.source import solutions
 
     try:
@@ -149,8 +149,9 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
 
 
 def reproduce(name: str) -> Case | Reply:
-    """The public case on which the last check of `name` failed (the first one, if none did), made anew.
+    """Return a fresh copy of the public case on which the last check of `name` failed.
 
+    If none failed, return the first public case.
     Raises LookupError for an unknown exercise.
     """
     exercise = exercises.find(name, SESSION.lesson)
@@ -163,7 +164,7 @@ def reproduce(name: str) -> Case | Reply:
 
 
 def progress() -> Table | Reply:
-    """What has been checked so far, in all lessons: state, points and number of checks. Survives a kernel restart."""
+    """Return state, points and number of checks of all exercises checked so far. Survives a kernel restart."""
     done = standings()
     if not done:
         return Reply((message("progress.empty"),))
@@ -173,7 +174,7 @@ def progress() -> Table | Reply:
         return message(id).read(language)
 
     rows = []
-    here = set(exercises.lessons())  # a private lesson's module may be out of reach
+    here = set(exercises.lessons())  # a private lesson's module may not be found from this folder
     for lesson in dict.fromkeys(standing.best.lesson for standing in done.values() if standing.best.lesson in here):
         for name, exercise in exercises.load(lesson).items():
             if standing := done.get(name):
@@ -186,7 +187,7 @@ def progress() -> Table | Reply:
 
 
 def ready(path: str | None = None) -> Table | Reply:
-    """Run the saved notebook in a fresh process, list its points, and say what to mend before handing it in."""
+    """Run the saved notebook in a fresh process, list its points, and report problems to fix before handing it in."""
     from .ready import rehearse
 
     return rehearse(path)

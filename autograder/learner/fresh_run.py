@@ -1,7 +1,7 @@
-"""Run a notebook from top to bottom in a process of its own: `python -m autograder.learner.fresh_run FILE SECONDS`.
+"""Runner of a whole notebook: `python -m autograder.learner.fresh_run FILE SECONDS`.
 
-Writes what came of it to stdout as JSON: the notebook with its outputs, and whether its process lived to the end.
-A program by itself, so that a live kernel is not disturbed by it and can stop it.
+Writes JSON to stdout: the notebook with its outputs, and whether its process survived. It is a separate program so that
+it does not disturb a live kernel, and the kernel can stop it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from nbclient.exceptions import DeadKernelError
 
 
 def run(file: Path, seconds: int) -> str:
-    """Run `file`; a cell that takes longer than `seconds` is interrupted and the run goes on. Returns the JSON."""
+    """Run `file` and return the JSON. A cell that takes longer than `seconds` is interrupted, and the run goes on."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook of an older format is as good
+        warnings.simplefilter("ignore")  # a notebook in an older format runs just as well
         notebook = nbformat.reads(file.read_text(encoding="utf-8"), as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     client = NotebookClient(
         notebook,
-        kernel_name="python3",  # of this Python, whatever the notebook names
+        kernel_name="python3",  # the kernel of this Python, not the one that the notebook names
         timeout=seconds,
         interrupt_on_timeout=True,
         allow_errors=True,

@@ -1,7 +1,8 @@
-"""What only a GPU can show: measured here when there is one, else read from a recording made on a real one.
+"""GPU measurements: taken here, or else read from a recording.
 
-A recording is `assets/cuda/<name of the function>.json`, written by benchmarks/record_cuda.py: the device, torch's
-version and what the function measured. Where nobody has recorded yet, the lesson says so; no number is made up.
+A recording is `assets/cuda/<name of the function>.json`, written by benchmarks/record_cuda.py on a real GPU. It holds
+the device, torch's version and the measured values. Without a recording the lesson reports its absence; no number is
+made up.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .session import SESSION
 
 RECORDINGS = Path(__file__).parents[2] / "assets" / "cuda"
 
-Measured = dict[str, "bool | int | float"]  # bytes, counts or yes and no, by what they were measured of
+Measured = dict[str, "bool | int | float"]  # bytes, counts or flags by label
 
 
 def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
-    """What `measure` finds on this machine's GPU, or else what was recorded of it on another one, if it was."""
+    """Return a table of `measure()` on this machine's GPU, or else of its recording if there is one."""
     if torch.cuda.is_available():
         return _table("gpu.here", measure(), device=torch.cuda.get_device_name(), torch=torch.__version__)
     recording = RECORDINGS / f"{measure.__name__}.json"
@@ -35,10 +36,10 @@ def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
 
 
 def gpu_peak(work: Callable[[], object]) -> int:
-    """Bytes that the GPU's allocator holds for tensors at the peak of `work()`, beyond what it held before.
+    """Return the peak of bytes allocated on the GPU during `work()`, beyond those allocated before.
 
-    `work` runs once before: the first call of a matrix product allocates a workspace that stays. What it leaves in
-    `.grad` the first time is there before the second.
+    Runs `work` once before measuring: the first matrix product allocates a workspace that stays. Gradients in `.grad`
+    from that run exist before the second one.
     """
     work()
     torch.cuda.synchronize()

@@ -1,6 +1,7 @@
-"""What a learner has done, one JSON line per check, in a file of its own that outlives kernels and notebooks.
+"""The learner's history of checks, one JSON line each.
 
-Lines are only ever appended, so that kernels working at the same time lose nothing of each other.
+The file outlives kernels and notebooks. Lines are only appended, so that concurrent kernels never overwrite each
+other's lines.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from .session import being_graded
 
 
 def folder() -> Path:
-    """Where progress lives: `AUTOGRADER_HOME`, or `.autograder` in the home folder."""
+    """Return the folder of the progress file: `AUTOGRADER_HOME`, or `.autograder` in the home folder."""
     return Path(os.environ.get("AUTOGRADER_HOME") or Path.home() / ".autograder")
 
 
 def record(verdict: Verdict) -> None:
-    """Append a verdict. A home that cannot be written to costs the progress, never the check."""
+    """Append a verdict. If the folder is not writable, the progress is lost, but the check still works."""
     if being_graded():
         return
     line = json.dumps({"time": round(time.time()), "verdict": verdict.to_json()}, ensure_ascii=False)
@@ -35,7 +36,7 @@ def record(verdict: Verdict) -> None:
 
 
 def verdicts() -> Iterator[Verdict]:
-    """Every recorded verdict, oldest first. A line that was cut off is passed over."""
+    """Yield every recorded verdict, oldest first. Truncated or invalid lines are skipped."""
     try:
         lines = (folder() / "progress.jsonl").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -49,7 +50,10 @@ def verdicts() -> Iterator[Verdict]:
 
 @dataclass
 class Standing:
-    """Where a learner stands with one exercise: the best verdict, the first one on a whole answer, how many checks."""
+    """The best and the first verdict on an exercise, and `checks`.
+
+    `checks` is the number of checks. Only complete answers count.
+    """
 
     best: Verdict
     first: Verdict
@@ -57,7 +61,7 @@ class Standing:
 
 
 def standings() -> dict[str, Standing]:
-    """By exercise, over all recorded verdicts on an attempt."""
+    """Return the standing of each exercise over all recorded attempts."""
     found: dict[str, Standing] = {}
     for verdict in verdicts():
         if verdict.state not in ("passed", "not yet"):

@@ -1,4 +1,7 @@
-"""`autograder lab`: JupyterLab on the working copy, in the learner's language, without touching their own settings."""
+"""`autograder lab`: JupyterLab on the working copy, in the learner's language.
+
+The learner's own Jupyter settings stay untouched.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,25 @@ from pathlib import Path
 from ..messages.interface import message
 
 LOCALES = {"en": "en", "ru": "ru_RU"}
-INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # nothing for a learner
+INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # not for learners
 PATIENCE = 60.0
 
 
 def open_lab(work: Path, language: str) -> int:
-    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped. Returns its exit status (Ctrl+C: 0).
+    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped.
 
-    Without a screen no browser is opened. The address is printed in any case.
+    Returns its exit status (0 for Ctrl+C). Opens no browser if there is no screen. Prints the address in any case.
     """
     command = [
         *(sys.executable, "-m", "jupyterlab"),
         f"--ServerApp.root_dir={work.resolve()}",
         f"--LabApp.default_url=/lab/tree/{language}",
-        "--ServerApp.log_level=WARN",  # so that the address is not lost among other lines
+        "--ServerApp.log_level=WARN",  # keeps the address visible among the log lines
     ]
     if not has_screen(os.environ):
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--allow-root")  # a container has no other user
+        command.append("--allow-root")  # root is often the only user of a container
     server = subprocess.Popen(command, env=environment(work, language))
     try:
         url = _address(server)
@@ -45,17 +48,17 @@ def open_lab(work: Path, language: str) -> int:
 
 
 def has_screen(environ: Mapping[str, str]) -> bool:
-    """Is there a screen that a browser could open on?"""
+    """Return whether there is a screen that a browser could open on."""
     if environ.get("CI"):
         return False
     return not sys.platform.startswith("linux") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
 def environment(work: Path, language: str) -> dict[str, str]:
-    """The environment of a JupyterLab that speaks `language`: its defaults come from `work/.jupyter`.
+    """Return the environment of a JupyterLab in `language`. Its defaults are written to `work/.jupyter`.
 
-    They are defaults, put before others on Jupyter's configuration path: what the learner has set themselves still
-    counts (theme, keys), and nothing is written outside `work`.
+    The defaults are put first on Jupyter's configuration path. The learner's own settings (theme, keys) still apply,
+    and nothing is written outside `work`.
     """
     defaults = {
         "@jupyterlab/translation-extension:plugin": {"locale": LOCALES[language]},
@@ -71,7 +74,7 @@ def environment(work: Path, language: str) -> dict[str, str]:
 
 
 def _address(server: subprocess.Popen[bytes]) -> tuple[str, str] | None:
-    """The address and the token of a server that is starting; None when it ended or takes too long."""
+    """Return address and token of a starting server, or None if it ended or takes longer than PATIENCE (in seconds)."""
     from jupyter_server.serverapp import list_running_servers
 
     until = time.monotonic() + PATIENCE

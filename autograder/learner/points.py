@@ -1,4 +1,4 @@
-"""Points of exercises as the learner's own notebook has them."""
+"""Points of exercises according to the learner's own notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .working_copy import Unreadable, read_notebook
 
 @dataclass(frozen=True)
 class LessonNotebook:
-    """A notebook as JSON data, and the exercises of its lesson by name."""
+    """A notebook as JSON data, with its lesson's exercises by name."""
 
     cells: list[dict[str, Any]]
     metadata: dict[str, Any]
@@ -21,16 +21,16 @@ class LessonNotebook:
 
     @property
     def by_grade_id(self) -> dict[str, dict[str, Any]]:
-        """Of duplicates the last counts, as in nbgrader."""
+        """Cells by grade id. Of duplicates the last counts, as in nbgrader."""
         named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     def counts(self, name: str) -> bool:
-        """Tell whether an exercise counts toward the grade: an instructor may have made an extra count."""
+        """Return whether an exercise counts toward the grade. An instructor may make an extra count."""
         return bool(self._check(name).get("grade", self.exercises[name].core))
 
     def worth(self, name: str) -> float:
-        """Return the points that an exercise is worth in this notebook, which an instructor may have changed."""
+        """Return the points of an exercise in this notebook, which an instructor may have changed."""
         points = self._check(name).get("points")
         return float(points) if isinstance(points, (int, float)) else self.exercises[name].points
 
@@ -39,12 +39,12 @@ class LessonNotebook:
         return sum(self.worth(name) for name in self.exercises if self.counts(name))
 
     def _check(self, name: str) -> dict[str, Any]:
-        """Return what nbgrader knows of an exercise's check cell; nothing if there is none."""
+        """Return nbgrader's metadata of an exercise's check cell, or an empty dict if there is none."""
         return nbgrader_of(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
 
 
 def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
-    """Return this kernel's notebook as it is saved; one without cells when it cannot be told or read."""
+    """Return this kernel's notebook as saved. It has no cells if its path is unknown or it cannot be read."""
     try:
         path = this_notebook()
         cells = read_notebook(Path(path).expanduser().resolve())["cells"] if path else []
@@ -54,7 +54,7 @@ def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
 
 
 def this_notebook() -> str | None:
-    """Return the notebook of this kernel, where VS Code or Jupyter's server tells it."""
+    """Return the path of this kernel's notebook if VS Code or Jupyter's server provides it, else None."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -64,6 +64,6 @@ def this_notebook() -> str | None:
 
 
 def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return what nbgrader keeps in the metadata of a cell."""
+    """Return nbgrader's metadata of a cell."""
     ours = cell["metadata"].get("nbgrader")
     return ours if isinstance(ours, dict) else {}

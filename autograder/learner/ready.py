@@ -1,4 +1,7 @@
-"""`ready()`: the saved notebook, run from top to bottom in a fresh process, and what to mend before handing it in."""
+"""`ready()`: the rehearsal of a saved notebook before handing it in.
+
+It runs the notebook from top to bottom in a fresh process and lists problems to fix.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from .replies import Reply, Table
 from .session import SESSION, being_graded
 from .working_copy import Unreadable, read_notebook
 
-CELL_SECONDS = 120  # then the cell is interrupted and the run goes on
+CELL_SECONDS = 120  # seconds until a cell is interrupted; the run goes on with the next cell
 
-_ran: dict[str, str] = {}  # what this kernel ran last, by cell id
+_ran: dict[str, str] = {}  # source of the last run of each cell in this kernel, by cell id
 
 
 def remember_cells() -> None:
-    """From now on, remember what is run in which cell, so that `ready` can tell what has not been saved."""
+    """Register a hook that remembers the source of each cell that is run, so that `ready` can detect unsaved cells."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -43,9 +46,12 @@ def _remember(info: Any) -> None:
 
 
 def rehearse(path: str | None) -> Table | Reply:
-    """Run the saved notebook afresh and list its points. `path` is needed where the notebook cannot be told."""
+    """Run the saved notebook in a fresh process and list its points.
+
+    Pass `path` if the notebook's path is not detected.
+    """
     if being_graded():
-        return Reply((message("ready.nested"),))  # this very cell, in the fresh run
+        return Reply((message("ready.nested"),))  # this call runs inside the fresh run
     found = path or this_notebook()
     if not found:
         return Reply((message("ready.unknown_file"),))
@@ -63,13 +69,16 @@ def rehearse(path: str | None) -> Table | Reply:
 
 @dataclass(frozen=True)
 class FreshRun(LessonNotebook):
-    """A notebook after a fresh run: its cells with their outputs, and whether the process lived to the end."""
+    """A notebook after a fresh run: cells with outputs, and `ended_early`.
+
+    `ended_early` is True if its process died.
+    """
 
     ended_early: bool
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """By exercise, what its own check cell returned."""
+        """Verdicts by exercise, from the outputs of each exercise's own check cell."""
         found = {}
         for name in self.exercises:
             for output in self.by_grade_id.get(f"check-{name}", {}).get("outputs", []):
@@ -79,13 +88,13 @@ class FreshRun(LessonNotebook):
         return found
 
     def earned(self, name: str) -> float:
-        """Return the points that an exercise earned, scaled to its worth in this notebook."""
+        """Return the earned points of an exercise, scaled to its worth in this notebook."""
         verdict = self.verdicts.get(name)
         return verdict.points_out_of(self.worth(name)) if verdict else 0.0
 
     @property
     def errors(self) -> Iterator[str]:
-        """What cells raised, except where that is announced by a tag."""
+        """Errors that cells raised, except in cells tagged `raises-exception`."""
         for cell in self.cells:
             if "raises-exception" not in cell["metadata"].get("tags", []):
                 for output in cell.get("outputs", []):
@@ -94,7 +103,11 @@ class FreshRun(LessonNotebook):
 
 
 def fresh_run(file: Path) -> FreshRun:
-    """Run the notebook `file` in a fresh process. Raises Unreadable, and ImportError where there is no nbclient."""
+    """Run the notebook `file` in a fresh process.
+
+    Raises Unreadable if the file is no notebook or the run fails.
+    Raises ImportError if nbclient or nbformat is not installed.
+    """
     for name in ("nbclient", "nbformat"):
         if importlib.util.find_spec(name) is None:
             raise ImportError(name=name)
@@ -120,7 +133,7 @@ def _language(metadata: dict[str, Any]) -> str:
 
 
 def label(cell: dict[str, Any]) -> str:
-    """How to name a cell to a learner: by its exercise, or by its first line."""
+    """Return the name of a cell for a learner: its exercise, or its first line."""
     exercise = str(nbgrader_of(cell).get("grade_id", "")).partition("-")[2]
     return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
 

@@ -1,4 +1,4 @@
-"""Replies to a learner: sentences, code and tables, as text and as HTML."""
+"""Replies to a learner: sentences, code and tables, in text and HTML."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .session import SESSION
 
 @dataclass(frozen=True)
 class Reply:
-    """Something said to the learner: sentences (`Text`) and blocks of code (`str`), in order."""
+    """A message to the learner: sentences (`Text`) and blocks of code (`str`)."""
 
     parts: tuple[Text | str, ...]
-    value: str | None = None  # what nbgrader would read, when the reply stands in a graded cell
+    value: str | None = None  # the value that nbgrader reads if the reply is the output of a graded cell
 
     def __repr__(self) -> str:
         return str(self) if self.value is None else self.value
@@ -36,7 +36,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that reads as text and as HTML; `below` are sentences under it."""
+    """A table as text and as HTML, with sentences `below` it."""
 
     title: str
     head: tuple[str, ...]

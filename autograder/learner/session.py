@@ -10,7 +10,11 @@ from ..checking.verdict import Verdict
 
 @dataclass
 class Session:
-    """What this kernel knows: the language and lesson that `start` named, and the last verdict on each exercise."""
+    """The state of one kernel.
+
+    `language` and `lesson` are the arguments of `start`. `last` holds the last verdict on each exercise, `hints` the
+    number of the last hint.
+    """
 
     language: str | None = None
     lesson: str | None = None
@@ -19,7 +23,7 @@ class Session:
 
     @property
     def speaks(self) -> str:
-        """The language, or English where none was chosen."""
+        """The language, or English if none was chosen."""
         return self.language or "en"
 
 
@@ -27,5 +31,8 @@ SESSION = Session()
 
 
 def being_graded() -> str:
-    """ "autograde" or "validate" when nbgrader runs this notebook, else empty. Then nothing is written to the home."""
+    """Return "autograde" or "validate" if nbgrader runs this notebook, else "".
+
+    While a notebook is graded, nothing is written to the home folder.
+    """
     return os.environ.get("NBGRADER_EXECUTION", "")

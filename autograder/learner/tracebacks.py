@@ -1,4 +1,4 @@
-"""Torch's autograd errors in plain words: one sentence in the learner's language under the traceback."""
+"""Explanations of torch's autograd errors, shown under the traceback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedErro
 
 
 def explain_torch_errors() -> None:
-    """From now on, in IPython, put the explanation under the traceback. Elsewhere nothing happens."""
+    """Register the handler that shows explanations, in IPython. Does nothing elsewhere."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -25,12 +25,12 @@ def explain_torch_errors() -> None:
 
 
 def as_text(found: Explanation, language: str | None) -> str:
-    """The explanation in `language`, or (None) in both."""
+    """Return the explanation in `language`, or in both languages if it is None."""
     return "\n".join(f"{says} {where}" for _, says, where in _sentences(found, language))
 
 
 def as_html(found: Explanation, language: str | None) -> str:
-    """The same as escaped HTML."""
+    """Return the explanation as escaped HTML, in `language`, or in both languages if it is None."""
     return aside(
         "".join(
             f'<div lang="{one}">{inline(says)} {inline(where)}</div>'
@@ -46,7 +46,7 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
-    """IPython's handler of these exceptions: its usual traceback, then the explanation."""
+    """Handle these exceptions in IPython: show the usual traceback, then the explanation."""
     from IPython.display import display
 
     from .session import SESSION

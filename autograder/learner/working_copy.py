@@ -1,7 +1,7 @@
-"""The student's working copy of the notebooks: made, brought up to date, and never lost.
+"""The student's working copy of the notebooks, updated without losing answers.
 
-A copy is replaced only when the lesson has become newer or when answers come over from the other language. The answers
-go with it by grade id, and the file as it was stays byte for byte in `old/`.
+A copy is replaced only if the lesson is newer or answers are carried over from the other language. Answers are matched
+by grade id. The previous file is kept byte for byte in `old/`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ State = dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A file that is not a notebook: hand-edited, cut off, or something else altogether."""
+    """A file that is not a notebook: hand-edited, truncated, or another format."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an answer cell holds, since when (ns), and whether that is more than the stub."""
+    """The source of an answer cell, and its state.
+
+    `changed` is the time of the last change in ns. `attempted` is True if the source is more than the stub.
+    """
 
     source: str
     changed: int
@@ -41,7 +44,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Copy:
-    """One language's working copy of a lesson, as it was found."""
+    """One language's working copy of a lesson, as found on disk."""
 
     path: Path
     data: bytes
@@ -50,9 +53,9 @@ class Copy:
 
 
 def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks") -> None:
-    """Make the working copy `work/LANGUAGE/*.ipynb`, or bring it up to date, and say in `language` what was done.
+    """Create or update the working copy `work/LANGUAGE/*.ipynb`, and print the changes in `language`.
 
-    Raises SystemExit when there are no built notebooks to copy, and OSError when `work` cannot be written to.
+    Raises SystemExit if there are no built notebooks to copy, and OSError if `work` is not writable.
     """
     lessons = sorted((notebooks / language).glob("*.ipynb"))
     if not lessons:
@@ -66,7 +69,7 @@ def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks
 
 
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
-    """Bring one copy up to date. Yields what there is to say."""
+    """Update one copy. Yields messages for the learner."""
     (other_language,) = (each for each in LANGUAGES if each != language)
     target, elsewhere = work / language / built.name, work / other_language / built.name
     fresh = read_notebook(built)
@@ -101,7 +104,7 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
 
 
 def _latest(own: Copy | None, other: Copy | None) -> dict[str, tuple[Answer, Copy]]:
-    """By grade id, the attempted answer that was changed last and where it is from; of two equal ones, the own."""
+    """Return by grade id the attempted answer that was changed last, and its copy. Of two equal ones, prefer `own`."""
     chosen: dict[str, tuple[Answer, Copy]] = {}
     for source in (own, other):
         for grade_id, answer in source.answers.items() if source else ():
@@ -138,7 +141,7 @@ def _report(
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """The notebook as JSON data. Raises Unreadable when that is not what the file holds."""
+    """Return the notebook as JSON data. Raises Unreadable if the file holds no notebook."""
     try:
         notebook = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -161,7 +164,7 @@ def _source(cell: dict[str, Any]) -> str:
 
 
 def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Answer cells by grade id. Of duplicates the last counts, as in nbgrader."""
+    """Return answer cells by grade id. Of duplicates the last counts, as in nbgrader."""
     found = {}
     for cell in notebook["cells"]:
         ours = cell["metadata"].get("nbgrader")
@@ -172,7 +175,10 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
-    """What is at `path`, or None. An answer is as old as its file, unless it was the same at an earlier time."""
+    """Return the copy at `path`, or None if there is no file.
+
+    An answer is as old as its file, unless the saved state shows that it had the same source earlier.
+    """
     if not path.exists():
         return None
     notebook, stubs = read_notebook(path), _answer_cells(fresh)
@@ -187,14 +193,17 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
 
 
 def _untouched(cell: dict[str, Any]) -> bool:
-    """Is the cell as it was released? nbgrader's checksum tells, also of a stub that the lesson has changed since."""
+    """Return whether the cell is unchanged since its release.
+
+    nbgrader's checksum also covers a stub that the lesson has changed since.
+    """
     import nbformat
     from nbgrader.utils import compute_checksum
 
     try:
         return bool(compute_checksum(nbformat.from_dict({**cell, "source": _source(cell)})) == _checksum(cell))
     except (KeyError, AttributeError, TypeError):
-        return False  # its metadata were edited by hand
+        return False  # its metadata was edited by hand
 
 
 def _checksum(cell: dict[str, Any]) -> object:
@@ -202,7 +211,10 @@ def _checksum(cell: dict[str, Any]) -> object:
 
 
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
-    """Put the answers into their cells; says whether any is new. Outputs of other answers would lie, so all go."""
+    """Put the answers into their cells, and return whether any is new.
+
+    If one is new, all outputs are cleared: they may no longer match the answers.
+    """
     cells = _answer_cells(notebook)
     different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]
     for grade_id in different:
@@ -218,7 +230,7 @@ def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
 
 
 def _keep(copied: Copy) -> Path:
-    """Put the file as it was read into `old/`, under the first free number."""
+    """Save the original file to `old/`, under the first free number."""
     folder, number = copied.path.parent / "old", 1
     folder.mkdir(exist_ok=True)
     while True:
@@ -232,7 +244,7 @@ def _keep(copied: Copy) -> Path:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -245,7 +257,10 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _load(path: Path) -> State:
-    """What earlier runs remembered. Nothing when the file is missing or not ours: then the newer file's answers win."""
+    """Return the state of earlier runs, or {} if the file is missing or invalid.
+
+    Without a state the answers of the newer file win.
+    """
     try:
         state = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""Every sentence of the interface, in both languages, by its id."""
+"""All sentences of the interface, in both languages, by id."""

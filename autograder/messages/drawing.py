@@ -1,4 +1,4 @@
-"""What pictures of a graph say, in both languages."""
+"""Sentences of graph pictures and backward steps, in both languages, by id."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ WORDS: dict[str, Text] = {
     "folded.rest": Text("the rest of the graph", "остальной граф"),
     "lane": Text("only behind {name}", "только для {name}"),
     "lane.shared": Text("behind several outputs", "для нескольких выходов"),
-    # -- what is saved ------------------------------------------------------------------------------------------
+    # -- saved tensors ------------------------------------------------------------------------------------------
     "saved": Text("saved", "сохранено"),
     "saved.all": Text("tensors", "тензоры"),
     "state.held": Text("held", "хранится"),
@@ -180,7 +180,7 @@ WORDS: dict[str, Text] = {
         "What a hook packed is not unpacked for this picture, and may hold more.",
         "То, что упаковал хук, ради рисунка не распаковывается и может занимать больше.",
     ),
-    # -- sentences about the whole ------------------------------------------------------------------------------
+    # -- sentences about the whole graph ------------------------------------------------------------------------
     "note.freed": Text(
         "Backward has run: what was saved is freed, so a second backward() through these nodes is an error. "
         "retain_graph=True would have kept it.",
@@ -258,5 +258,5 @@ WORDS: dict[str, Text] = {
 
 
 def word(id: str, language: str, **parameters: object) -> str:
-    """The word or sentence `id` in `language`. Raises KeyError for an id that does not exist."""
+    """Return the word or sentence `id` in `language`. Raises KeyError for an unknown id."""
     return sentence(WORDS, id, language, parameters)

@@ -1,4 +1,4 @@
-"""Sentences of feedback pages, by their ids."""
+"""Sentences of feedback pages, in both languages, by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of cards, replies and notes, by their ids."""
+"""Sentences of cards, replies and notes, in both languages, by id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MESSAGES: dict[str, Text] = {
         "Your first complete table had {right} of {total} right.",
         "В вашей первой полной таблице верно: {right} из {total}.",
     ),
-    # -- what came back -----------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------
     "differs.shape": Text("{what}shape {got} came back, not {expected}", "{what}форма {got}, а не {expected}"),
     "differs.dtype": Text("{what}dtype {got} came back, not {expected}", "{what}dtype {got}, а не {expected}"),
     "differs.entry": Text(
@@ -79,7 +79,7 @@ MESSAGES: dict[str, Text] = {
     "raised.exit": Text(
         "The answer tried to stop the program ({type}).", "Ответ попытался завершить программу ({type})."
     ),
-    # -- there is nothing to judge yet --------------------------------------------------------------------------
+    # -- nothing to judge yet -----------------------------------------------------------------------------------
     "absent.name": Text(
         "There is no `{name}` yet. Run the cell that defines it, then this one. If it shows an error, mend that first.",
         "Имени `{name}` пока нет. Выполните ячейку, где оно определяется, затем эту. Если в той ячейке ошибка, "
@@ -104,7 +104,7 @@ MESSAGES: dict[str, Text] = {
         "This exercise was withdrawn. Everybody has its points.",
         "Это упражнение отозвано. Баллы за него получают все.",
     ),
-    # -- our own faults -----------------------------------------------------------------------------------------
+    # -- faults of the checker ----------------------------------------------------------------------------------
     "fault.probe": Text(
         "The checker of `{exercise}` failed, not your answer ({error}). It costs you nothing by itself: "
         "your instructor is told. You can help by reporting it.",
@@ -116,7 +116,7 @@ MESSAGES: dict[str, Text] = {
         "То, на чём держится проверка, заменено или оставлено включённым: {what}. Баллов нет, пока работу "
         "не посмотрит преподаватель.",
     ),
-    # -- what stopped a submission that is graded ----------------------------------------------------------------
+    # -- failures of a graded submission -------------------------------------------------------------------------
     "run.time": Text(
         "Stopped: it ran longer than it may. Nothing after this cell was run.",
         "Остановлено: превышено допустимое время. Ячейки ниже не выполнялись.",
@@ -396,5 +396,5 @@ MESSAGES: dict[str, Text] = {
 
 
 def message(id: str, **parameters: object) -> Text:
-    """The interface sentence `id` in both languages. Raises KeyError for an id that does not exist."""
+    """Return the interface sentence `id` in both languages. Raises KeyError for an unknown id."""
     return MESSAGES[id].format(**parameters)

@@ -1,4 +1,4 @@
-"""What the plots say, in both languages."""
+"""Sentences of plots, in both languages, by id."""
 
 from __future__ import annotations
 
@@ -252,5 +252,5 @@ WORDS: dict[str, Text] = {
 
 
 def word(id: str, language: str, **parameters: object) -> str:
-    """The word or sentence `id` in `language`. Raises KeyError for an id that does not exist."""
+    """Return the word or sentence `id` in `language`. Raises KeyError for an unknown id."""
     return sentence(WORDS, id, language, parameters)

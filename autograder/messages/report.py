@@ -1,4 +1,4 @@
-"""What the report says of its own, in both languages, and the sentences of a stored verdict."""
+"""Sentences of the class report, and lookup for stored verdicts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WORDS = {
 
 
 def said(note: Note, language: str) -> str:
-    """A sentence of a card; nothing when a record of another version has no such sentence."""
+    """Return a sentence of a card, or "" if a record of another version has no such sentence."""
     try:
         told = {
             name: MESSAGES[value].read(language) if isinstance(value, str) and value in MESSAGES else value
@@ -77,7 +77,7 @@ def said(note: Note, language: str) -> str:
 
 
 def label_of(finding: Finding) -> str:
-    """The id of what a card writes before what came back."""
+    """Return the id of the label that a card shows before the result."""
     first = finding.got[0].id if finding.got else ""
     if str(first).startswith("raised."):
         return "card.raised"

@@ -1,4 +1,4 @@
-"""What torch's autograd errors mean, and which lesson explains each: patterns and sentences."""
+"""Explanations of torch's autograd errors: patterns, lessons and sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..language import Text
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an error means, and the lesson that explains it."""
+    """The meaning of an error, and the lesson that explains it."""
 
     pattern: re.Pattern[str]
     lesson: str
@@ -18,7 +18,7 @@ class Explanation:
 
 
 def explain(error: str) -> Explanation | None:
-    """What the text of an error means; None when it is none of those that the course explains."""
+    """Return the explanation of an error's text, or None if the course explains no such error."""
     return next((each for each in EXPLANATIONS if each.pattern.search(error)), None)
 
 
@@ -26,9 +26,9 @@ def _means(pattern: str, lesson: str, en: str, ru: str) -> Explanation:
     return Explanation(re.compile(pattern), lesson, Text(en, ru))
 
 
-# Only the stable parts of a message: no addresses, sizes or line numbers. The first match counts.
+# Patterns match only stable parts of a message: no addresses, sizes or line numbers. The first match counts.
 EXPLANATIONS = (
-    # -- 01: leaves, and what requires grad ---------------------------------------------------------------------
+    # -- 01: leaves and requires_grad ---------------------------------------------------------------------------
     _means(
         r"element \d+ of tensors does not require grad and does not have a grad_fn",
         "01_leaf_tensors",
@@ -358,7 +358,7 @@ EXPLANATIONS = (
         "Внутри `checkpoint` функция выполняется второй раз, и во второй раз она сделала не то же самое. Она может "
         "зависеть только от аргументов: никаких счётчиков и изменяемых глобальных переменных.",
     ),
-    # -- 07: functions of one's own -----------------------------------------------------------------------------
+    # -- 07: custom functions -----------------------------------------------------------------------------------
     _means(
         r"Legacy autograd function with non-static forward method",
         "07_custom_functions",

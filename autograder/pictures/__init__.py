@@ -1,1 +1,1 @@
-"""Pictures of a learner's own graph: the graph as plain data (`model`), and what is made of it."""
+"""Pictures of a learner's own graph, made from its plain-data model."""

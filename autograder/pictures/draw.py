@@ -1,4 +1,4 @@
-"""`draw`: the graph behind a learner's own tensors, as a picture that is also text."""
+"""`draw`: the graph behind a learner's own tensors, as picture and text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from .render.graphviz_process import CannotLayOut, png, svg
 
 @dataclass(frozen=True)
 class Picture:
-    """A graph as it was when `draw` was called; `graph` is the data. Shows as SVG or PNG, prints as text.
+    """A snapshot of a graph, shown as SVG, PNG and text.
 
-    `opening` are title and sentences to begin the caption with, in place of the usual ones.
+    It shows the graph as it was when `draw` was called. `graph` is the data. `opening` is a title and sentences that
+    replace the usual beginning of the caption.
     """
 
     graph: Graph
@@ -57,19 +58,19 @@ class Picture:
 
 
 def draw(*outputs: Any) -> Picture:
-    """The backward graph of one or several tensors: what was computed from what, saved for backward, and landed.
+    """Draw the backward graph of one or several tensors: operations, tensors saved for backward, gradients in `.grad`.
 
-    Names are those of the caller's variables. Draws a loss before or after `backward()`, or any tensor on the way;
-    changes nothing. Of several outputs, what only one of them needs stands in a frame: with `draw(loss, grad)` after
-    `create_graph=True`, for one, what only the gradient needs. Never raises: of anything that has no graph the picture
-    says why.
+    Names are those of the caller's variables. The tensor may be a loss before or after `backward()`, or any tensor
+    before the loss. Nothing is changed. With several outputs, nodes that only one of them needs are framed. With
+    `draw(loss, grad)` after `create_graph=True`, the frame holds the nodes that only the gradient needs. Never raises:
+    if there is no graph, the picture explains why.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})
 
 
 def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
-    """What `draw` gives for a caller with these variables."""
+    """Return the picture that `draw` makes for a caller with the variables `namespace`."""
     language = SESSION.speaks
     tensors = [item for output in outputs for item in flat(output)]
     strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
@@ -78,14 +79,14 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
     refusals = [error for tensor in tensors if (error := refusal(tensor))]
     try:
         graph = read_graph([] if refusals else tensors, namespace)
-    except Exception as error:  # a picture must not cost a learner his cell
+    except Exception as error:  # a failed picture must not break the learner's cell
         graph, refusals = Graph((), (), (), ()), [error_said(error)]
     refused = [Note("note.refused", {"error": error.split(". ")[0]}) for error in dict.fromkeys(refusals)]
     return Picture(replace(graph, notes=(*refused, *_notes(graph))), language)
 
 
 def flat(output: Any) -> list[Any]:
-    """What is to be drawn: the entries of a container, or the one thing given."""
+    """Return the objects to draw: the entries of a container, or the single object itself."""
     if isinstance(output, dict):
         return [*output.values()]
     return [*output] if isinstance(output, (list, tuple)) else [output]

@@ -1,4 +1,4 @@
-"""`steps`: a real backward pass through a learner's graph, one step of the engine after another."""
+"""`steps`: a real backward pass through a learner's graph, step by step."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .render.graphviz_process import CannotLayOut, svg_file
 from .render.step_dot import step_dot
 from .render.steps_page import page
 
-SHOWN = 40  # frames with a picture; more are a page that nobody reads
+SHOWN = 40  # frames with a picture; nobody reads a longer page
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A backward pass as it was when `steps` was called. Shows as frames to step through, prints as text.
+    """A backward pass as it was when `steps` was called.
 
-    `run` is the data: its frames, and the error that ended it. `graph` is as `draw` gives it. Where no step could be
-    taken it shows, as `draw` does, the graph and why.
+    Shows as frames to step through, prints as text. `run` is the data: its frames, and the error that ended it. `graph`
+    is as in `draw`. If no step was possible, it shows the graph and the reason, as `draw` does.
     """
 
     graph: Graph
@@ -56,7 +56,7 @@ class Steps:
         return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
     def _pictures(self) -> list[str]:
-        """One SVG for each frame that is shown; none where nothing can be laid out: the text says it all."""
+        """Return one SVG for each shown frame, or none if the layout fails: the text is complete without them."""
         frames = self.run.frames[:SHOWN]
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
@@ -69,13 +69,13 @@ class Steps:
 
 
 def steps(*loss: Any) -> Steps:
-    """Backward from `loss`, a tensor with one number, one step of the engine after another.
+    """Run backward from `loss`, a tensor with one number, step by step.
 
-    For each step: the node that runs, the gradients in and out, where they add up (before + increment = after), and
-    what a plain backward() frees. The real engine runs on the real tensors with `retain_graph=True`; every `.grad` is
-    put back, so backward() can still run. Hooks of the learner's run too, which is said, but for one on a tensor that
-    no variable holds any more: it is noticed only where it changed the gradient. Never raises: of anything that
-    backward() cannot start from it says why.
+    Each step shows the running node, the gradients in and out, and their sums (before + increment = after). It also
+    shows the memory that a plain backward() frees. The real engine runs on the real tensors with `retain_graph=True`.
+    Every `.grad` is restored, so backward() can still run. The learner's hooks run as well, and this is reported. The
+    exception is a hook on a tensor that no variable holds any more: it is noticed only if it changed the gradient.
+    Never raises: if backward() cannot start, the result explains why.
     """
     caller = sys._getframe(1)
     drawn = picture(loss, {**caller.f_globals, **caller.f_locals})
@@ -89,13 +89,13 @@ def steps(*loss: Any) -> Steps:
         try:
             storages = saved_storages(tensors[0], graph)
             run = run_backward(tensors[0], graph, storages)
-        except Exception as error:  # stepping must not cost a learner his cell
+        except Exception as error:  # failed stepping must not break the learner's cell
             run = Run((), error_said(error))
     return Steps(graph, run, storages, drawn.language)
 
 
 def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
-    """Why backward() cannot start from this by itself, beyond what `draw` has to say."""
+    """Return the reason why backward() cannot start by itself, beyond the notes of `draw`."""
     if not graph.nodes:
         return None
     names = [graph.tensors[output].names for output in graph.outputs]
@@ -109,6 +109,6 @@ def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
 
 
 def _in_these_words(note: Note) -> Note:
-    """A note of `draw`, `note.ID`, in the words of `steps` where these differ: `steps.ID`."""
+    """Return a note of `draw`, `note.ID`, as `steps.ID` if `steps` has its own wording."""
     id = note.id.replace("note.", "steps.", 1)
     return Note(id, note.parameters) if id in WORDS else note

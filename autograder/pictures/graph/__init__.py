@@ -1,1 +1,1 @@
-"""The graph of a tensor as plain data: read, recorded while backward runs, folded."""
+"""Graphs of tensors as plain data: read, recorded during backward, folded."""

@@ -1,4 +1,7 @@
-"""A graph too large or too wide for a page, made small enough: repetitions, parts of a model, then what is far away."""
+"""Folding of graphs too large or too wide for a page.
+
+It folds repetitions first, then parts of a model, then distant nodes.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from dataclasses import replace
 from ...language import Note
 from .model import Edge, Graph, Node, Tensor
 
-LIMIT = 40  # nodes that a page holds, leaves not counted
-WIDE = 4  # of these side by side; more boxes than these are too small to read on a page
-_NEAREST = 10  # of a graph without any order only the steps next to the output
-_LONGEST = 64  # nodes in one repetition; a longer pattern is a part of a model, and has a name
+LIMIT = 40  # nodes per page, not counting leaves
+WIDE = 4  # nodes side by side; with more, boxes are too small to read on a page
+_NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
+_LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and has a name
 
 
 def fold(graph: Graph) -> Graph:
-    """`graph` itself when it can be drawn, else one with folded nodes and a note that says so."""
+    """Return `graph` itself if it can be drawn, else one with folded nodes and a note about them."""
     if _fits(graph):
         return graph
     folded = _without_repetitions(graph)
@@ -36,7 +39,10 @@ def _fits(graph: Graph) -> bool:
 
 
 def _width(graph: Graph) -> int:
-    """The most steps that are equally far from where backward begins; of those beside others only the others."""
+    """Return the largest number of steps at equal distance from the start of backward.
+
+    Steps that only pass a gradient on to a leaf do not count.
+    """
     beside, below = _beside(graph), _below(graph)
     far: dict[int, int] = {}
     for node in graph.nodes:
@@ -47,7 +53,7 @@ def _width(graph: Graph) -> int:
 
 
 def _below(graph: Graph) -> dict[int, list[int]]:
-    """The nodes to which each node sends gradients."""
+    """Return by node the nodes that it sends gradients to."""
     below: dict[int, list[int]] = {}
     for edge in graph.edges:
         if edge.target is not None:
@@ -60,7 +66,7 @@ def _steps(graph: Graph) -> int:
 
 
 def _without_repetitions(graph: Graph) -> Graph:
-    """The first repetition of a pattern stays as it is, the others become one node; the most repeated pattern first."""
+    """Fold repeated patterns, the most repeated first: the first repetition stays, the others become one node."""
     while not _fits(graph):
         beside = _beside(graph)
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
@@ -73,7 +79,10 @@ def _without_repetitions(graph: Graph) -> Graph:
 
 
 def _beside(graph: Graph) -> dict[int, int]:
-    """Steps that only hand a gradient on to a leaf, such as the transposition of a weight, and the one user of each."""
+    """Return the steps that only pass a gradient on to a leaf, each with its user.
+
+    An example is the transposition of a weight.
+    """
     users: dict[int, list[int]] = {}
     ways: dict[int, list[int | None]] = {}
     for edge in graph.edges:
@@ -92,7 +101,7 @@ def _beside(graph: Graph) -> dict[int, int]:
 
 
 def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
-    """Start, period and number of repetitions of the pattern that takes the most nodes; (0, 1, 1) without any."""
+    """Return start, period and count of the repetition that saves the most nodes; (0, 1, 1) if there is none."""
     numbers: dict[Hashable, int] = {}
     codes = [numbers.setdefault(sign, len(numbers)) for sign in signs]
     best, saves = (0, 1, 1), 0
@@ -108,7 +117,7 @@ def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
 
 
 def _by_module(graph: Graph) -> Graph:
-    """The nodes of one part of a model become one; a node belongs where the parameters that it uses belong."""
+    """Fold the nodes of each part of a model into one. A node belongs to the part with the parameters it uses."""
     part = _parts(graph)
     for depth in range(max((len(path) for path in part.values()), default=0), 0, -1):
         groups = {node: path[:depth] for node, path in part.items() if path}
@@ -120,7 +129,7 @@ def _by_module(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """For each step the path of the module whose parameters it uses, or else that of what it is computed from."""
+    """Return by step the path of the module with the parameters it uses, else the path of its inputs."""
     below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}
     paths: dict[int, tuple[str, ...]] = {}
@@ -135,7 +144,7 @@ def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
 
 
 def _nearest(graph: Graph) -> Graph:
-    """The nodes nearest to the outputs, no more side by side than fit; all others become one."""
+    """Keep the nodes nearest to the outputs, limited to the page's width, and fold all others into one."""
     below = _below(graph)
     steps = {node.id for node in graph.nodes if node.leaf is None}
     records = {tensor.id: tensor for tensor in graph.tensors}
@@ -149,9 +158,9 @@ def _nearest(graph: Graph) -> Graph:
 
 
 def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashable, Mapping[str, str | int]]) -> Graph:
-    """Each group of nodes becomes one node, with the id of its first; leaves that only one group uses go with it.
+    """Replace each group of nodes by one node, with the id of its first. Leaves that only one group uses join it.
 
-    A leaf that is a variable of its own stays: gradients land there before the learner's eyes.
+    A leaf that is a variable itself stays: the learner can see gradients accumulate there.
     """
     variables = {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
     group_of = dict(groups)
@@ -184,7 +193,7 @@ def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashab
 
 
 def _one(members: list[Node]) -> Node:
-    """The node that stands for `members`, with everything that they save."""
+    """Return the node that replaces `members`, with all their saved tensors."""
     inside: Counter[str] = Counter()
     for node in members:
         inside.update(dict(node.inside) or {node.name: 1})
@@ -196,7 +205,7 @@ def _one(members: list[Node]) -> Node:
 
 
 def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:
-    """The edges between what is left; those of a folded node are counted, not numbered."""
+    """Return the edges between the remaining nodes. Edges of a folded node are counted instead of numbered."""
     merged: dict[Edge, int] = {}
     for edge in edges:
         source = first.get(edge.source, edge.source)
@@ -211,7 +220,7 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
 
 
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
-    """The outputs, and the tensors that a node or an edge which was not folded still speaks of."""
+    """Return the outputs, and the tensors that an unfolded node or edge still refers to."""
     whole = {node.id for node in graph.nodes if node.count == 1}
     seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}
     seen |= {saved.tensor for node in graph.nodes if node.count == 1 for saved in node.saved}

@@ -1,8 +1,8 @@
-"""The graph behind one or several tensors, as plain data: `Graph` and what it consists of.
+"""Plain-data model of graphs and of backward passes.
 
-Nothing here refers to a tensor or a node of torch, so that a record neither keeps memory alive nor changes later.
-`reading.read_graph` makes a Graph; renderers and tests read it. Ids of nodes and tensors are positions in the tuples
-of a graph that was read, and stay what they were when the graph is folded.
+No object here refers to a tensor or a node of torch. A record therefore keeps no memory alive and never changes.
+`read.read_graph` makes a Graph, `record.run_backward` makes a Run; renderers and tests read them. Ids of nodes and
+tensors are positions in the tuples of the graph as read, and folding keeps them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Counted = Literal["here", "elsewhere", "input", "number", "unknown"]
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor that a variable of the caller names, that is drawn, or that is a leaf of the graph.
+    """A tensor that is named by the caller, drawn, or a leaf.
 
-    An output that is a leaf or a constant itself keeps that kind. A number is what Python's `2` in `2 * x` becomes.
-    `value` is None with more than three numbers;
-    `grad` is at most three numbers, else the norm, and None where there is none. `grad_kept`: would backward leave a
-    `.grad` here? `view_of` is the base of a view, None when it has no name. `hooks` are the functions given to
-    `register_hook`, `post_hooks` those that run after `.grad` was added to. `node` made it, as its output `output`.
+    An output that is a leaf or a constant itself keeps that kind. A "number" is a Python number in the graph, such as
+    `2` in `2 * x`. `value` is None with more than three numbers. `grad` is at most three numbers, else the norm; None
+    if there is no gradient. `grad_kept`: backward would leave a `.grad` here. `view_of` is the base of a view, or None
+    if it has no name. `hooks` are the functions given to `register_hook`, `post_hooks` those that run after
+    accumulation into `.grad`. `node` made the tensor, as its output `output`.
     """
 
     id: int
@@ -50,7 +50,7 @@ class Tensor:
 
     @property
     def name(self) -> str:
-        """All names that the caller has for it, at most three; empty without one, but a number is its own name."""
+        """The caller's names for it, at most three; empty if there is none. A number is its own name."""
         if self.kind == "number":
             return self.value or ""
         return " = ".join(self.names[:3]) + (" = …" if len(self.names) > 3 else "")
@@ -60,11 +60,11 @@ class Tensor:
 class Saved:
     """A tensor that a node keeps for its backward.
 
-    `bytes` is the size of its whole storage, None when it cannot be known; `counted` says where the total counts
-    them: here, at another row with the same storage, or nowhere, because it is a number, or because the storage
-    belongs to an input (a leaf, or a constant that a variable names) that is alive anyway. `versions` are those when
-    saved and now, of a modified one. `packed_by` names the unpack hook. `attribute`: put on `ctx` by hand, without
-    `save_for_backward`.
+    `bytes` is the size of its whole storage, None if unknown. `counted` is the place where the total counts them:
+    "here", or "elsewhere" at another row with the same storage. A "number" does not count. An "input" (a leaf, or a
+    constant that a variable names) is alive anyway and does not count, either. `versions` are those of a modified
+    tensor when saved and now. `packed_by` names the unpack hook. `attribute`: the tensor was put on `ctx` by hand,
+    without `save_for_backward`.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Output:
-    """What a node made: the gradient that arrives for it has the same shape and dtype."""
+    """Shape, dtype and device of a node's output, and of its gradient."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -90,12 +90,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Node:
-    """One step of backward. `leaf` is the tensor into whose `.grad` an AccumulateGrad node adds.
+    """One step of backward.
 
-    `lane` is the output that alone leads to it, of several that were drawn: with `draw(loss, grad)` after
-    `create_graph=True` that is `grad` for what only the gradient needs. A folded node stands for `count` nodes, whose
-    names it lists in `inside`; `repeats` says how often they repeat the ones drawn before it, and `label` which part of
-    a model they are.
+    `leaf` is the tensor with the `.grad` that an AccumulateGrad node adds to. `lane` is set if several outputs were
+    drawn and only one leads to the node: it is that output. With `draw(loss, grad)` after `create_graph=True`, `grad`
+    is the lane of the nodes that only the gradient needs. A folded node replaces `count` nodes and lists their names in
+    `inside`. `repeats` is the number of repetitions of the nodes drawn before it, and `label` names the part of the
+    model.
     """
 
     id: int
@@ -113,10 +114,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """The way of one gradient: from node `source`, as the gradient of its input `slot`, to `target`'s output `output`.
+    """The path of one gradient between two nodes.
 
-    `target` is None where the gradient stops: the input is a constant, or not a tensor. `tensor` is the record of the
-    tensor in between, where there is one. `count` edges run side by side, when nodes are folded.
+    It leads from node `source`, as the gradient of its input `slot`, to output `output` of node `target`. `target` is
+    None if the gradient stops: the input is a constant, or not a tensor. `tensor` is the record of the tensor in
+    between, if there is one. `count` is the number of parallel edges after folding.
     """
 
     source: int
@@ -130,11 +132,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """The whole graph, outputs first, every node before those that its gradients go to.
+    """The whole graph, outputs first, users before their inputs.
 
-    `notes` are the sentences to say about it (why there is none, that it was freed, how it was folded); `size` counts
-    its nodes before any folding. `alone` are pairs of an output and the bytes that its graph would keep by itself, when
-    several outputs have graphs.
+    `notes` are the sentences of its caption: why there is no graph, that it was freed, how it was folded. `size` counts
+    its nodes before any folding. `alone` is filled if several outputs have graphs. It holds pairs of an output and the
+    bytes that its graph would keep by itself.
     """
 
     nodes: tuple[Node, ...]
@@ -147,27 +149,27 @@ class Graph:
 
     @property
     def saved(self) -> tuple[Saved, ...]:
-        """What all nodes keep for backward, node by node."""
+        """All tensors saved for backward, node by node."""
         return tuple(saved for node in self.nodes for saved in node.saved)
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that the graph itself keeps alive for backward: each storage once, those of inputs not at all."""
+        """Bytes that the graph itself keeps alive for backward: each storage once, without those of inputs."""
         return sum(saved.bytes or 0 for saved in self.saved if saved.counted == "here")
 
     @property
     def multiple(self) -> frozenset[int]:
-        """Nodes with several outputs: their edges say which output they belong to."""
+        """Nodes with several outputs. Their edges name the output they belong to."""
         return frozenset(node.id for node in self.nodes if len(node.outputs) > 1)
 
     def arriving_at(self, tensor: Tensor) -> int:
-        """How many gradients add up to that of `tensor`."""
+        """Return the number of gradients that are summed for `tensor`."""
         return sum(edge.count for edge in self.edges if edge.tensor == tensor.id and edge.target is not None)
 
     def adds_up_at(self, node: Node) -> int:
-        """The most gradients that add up at an output of `node` for which there is no record of a tensor.
+        """Return the largest number of gradients summed at an output of `node` that has no tensor record.
 
-        0 for a folded node: what arrives there may go on to different nodes inside.
+        It is 0 for a folded node: gradients may go on to different nodes inside.
         """
         counts: dict[int, int] = {}
         for edge in self.edges:
@@ -178,7 +180,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A gradient as it was at one moment: `said` is at most three numbers, else the norm."""
+    """A snapshot of a gradient.
+
+    `said` is at most three numbers, else the norm.
+    """
 
     shape: tuple[int, ...]
     said: str
@@ -186,10 +191,10 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Sent:
-    """A gradient on its way to node `target`, for its output `output`: what waited there, and what waits there now.
+    """A gradient sent to output `output` of node `target`.
 
-    It is that of input `slot` of the node that ran. `before` is None for the first of the `count` gradients that can
-    arrive at this place; `number` counts them from 1.
+    It is the gradient of input `slot` of the node that ran. `before` and `after` are the sums waiting at the target.
+    `before` is None for the first of the `count` gradients that can arrive there; `number` counts them from 1.
     """
 
     slot: int
@@ -204,7 +209,10 @@ class Sent:
 
 @dataclass(frozen=True)
 class Landed:
-    """What happened to a leaf's `.grad`. `kept` is what it held after the learner's hooks, where these changed it."""
+    """An accumulation into a leaf's `.grad`.
+
+    `kept` is its content after the learner's hooks, if they changed it.
+    """
 
     before: Gradient | None
     increment: Gradient
@@ -215,7 +223,7 @@ class Landed:
 
 @dataclass(frozen=True)
 class Change:
-    """What a hook made of a gradient that had arrived for output `output` of the node."""
+    """A hook's change of a gradient that had arrived for output `output`."""
 
     output: int
     before: Gradient
@@ -224,11 +232,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Frame:
-    """One step of the engine: `node` ran with the gradients `arrived`, one for each of its outputs.
+    """One step of the engine: `node` ran with the gradients `arrived`.
 
-    `hooks` are the learner's own that ran with it, and `changes` what they made of the gradients that arrived. `freed`
-    is the number of bytes that a plain backward() lets go of here: storages that no later node needs, those of inputs
-    not counted. `retained` is what retain_grad() has left in `.grad`: output and gradient.
+    `arrived` holds one gradient per output of the node. `hooks` are the learner's hooks that ran with it, and `changes`
+    their changes of the gradients. `freed` is the number of bytes that a plain backward() frees here: storages that no
+    later node needs, without those of inputs. `retained` holds pairs of an output and the gradient that retain_grad()
+    left in `.grad`.
     """
 
     node: int
@@ -243,7 +252,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Run:
-    """A backward pass: its frames, and the error that ended it (with the node that was running), if one did."""
+    """A backward pass: its frames, and the error that ended it.
+
+    `error` is None if it ran to the end. `stopped_at` is the node that was running at the error.
+    """
 
     frames: tuple[Frame, ...]
     error: str | None = None

@@ -1,4 +1,7 @@
-"""Read the graph behind tensors into a `Graph`: never raises, changes nothing, unpacks nothing, leaves no hook."""
+"""Reader of the graph behind tensors into a `Graph`.
+
+It never raises, changes nothing, unpacks nothing and leaves no hook.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,14 @@ from .saved import saved_by, storages
 from .tensors import Registry
 from .torch_objects import dtype_of, is_number, safely, unnoticed, variable_of
 
-_ENTRIES = 1000  # of one container; a name from further inside would help nobody
+_ENTRIES = 1000  # entries per container; names from further inside would help nobody
 
 
 def named_tensors(namespace: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
-    """Name and tensor for the tensors in `namespace`, plain variables first. Skips what begins with `_`, and IPython's.
+    """Return name and tensor for the tensors in `namespace`, plain variables first.
 
-    Looks one level into lists, tuples, dicts and SimpleNamespaces, and for the parameters and buffers of modules.
+    Skips names that begin with `_`, and IPython's. Looks one level into lists, tuples, dicts and SimpleNamespaces, and
+    at the parameters and buffers of modules.
     """
     mine = [(name, value) for name, value in namespace.items() if _is_learners(name)]
     plain = [(name, value) for name, value in mine if isinstance(value, torch.Tensor)]
@@ -51,17 +55,17 @@ def _inside(name: str, value: object) -> Iterator[tuple[str, torch.Tensor]]:
 def _of_module(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
     try:
         return [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
-    except Exception:  # a learner's module may overload anything, or never have called super().__init__()
+    except Exception:  # a learner's module may override anything, or never have called super().__init__()
         return []
 
 
-_SLOTS = {"self": 0, "other": 1}  # which input of its node a saved tensor is, where torch's name tells
+_SLOTS = {"self": 0, "other": 1}  # index of the node's input that a saved tensor is, if torch's name reveals it
 
 
 def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) -> Graph:
-    """The graph behind `outputs`, with the names that `namespace` (the caller's variables) has for its tensors.
+    """Return the graph behind `outputs`, with names from `namespace`, the caller's variables.
 
-    None of the outputs may be one that torch refuses to speak of (`refusal`).
+    No output may be a tensor that torch refuses to inspect (`refusal`).
     """
     with warnings.catch_warnings(action="ignore"), unnoticed():
         order = graph_nodes(*(y for y in outputs if y.grad_fn is not None))
@@ -83,7 +87,7 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
 
 
 def refusal(tensor: torch.Tensor) -> str | None:
-    """The error with which torch answers any question about `tensor`: a view whose base was edited, for one."""
+    """Return torch's error message if it refuses to inspect `tensor`, such as a view with an edited base, else None."""
     try:
         with warnings.catch_warnings(action="ignore"), unnoticed():
             _ = tensor.is_leaf, tensor.requires_grad, tensor.shape, tensor.output_nr
@@ -93,7 +97,7 @@ def refusal(tensor: torch.Tensor) -> str | None:
 
 
 def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
-    """Of several outputs, each with the nodes behind it: the one that leads to a node, where no other one does."""
+    """Return by node the output that leads to it, for nodes that only one of several outputs leads to."""
     leading: dict[Any, list[int]] = {}
     for output, nodes in behind.items():
         for node in nodes:
@@ -102,7 +106,7 @@ def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
 
 
 def _bytes_of(nodes: list[Any], kept: Mapping[Any, Mapping[int, int]]) -> int:
-    """The bytes of the storages that `nodes` keep, each once."""
+    """Return the bytes of the storages that `nodes` keep, each counted once."""
     return sum({key: size for node in nodes for key, size in kept[node].items()}.values())
 
 
@@ -132,12 +136,12 @@ def _edges(node: Any, nodes: list[Node], registry: Registry) -> Iterator[Edge]:
 def _fill_in_saved(
     order: list[Any], nodes: list[Node], edges: list[Edge], registry: Registry
 ) -> dict[Any, dict[int, int]]:
-    """Put into each node what it saved, and onto edges that stop the constant where they do, when it was saved.
+    """Add saved tensors to the nodes, and saved constants to the edges that stop at them.
 
-    Returns key and bytes of the storages that each node keeps, those of inputs not among them.
+    Returns by node the key and the bytes of the storages that it keeps, without those of inputs.
     """
-    attributes: dict[type, list[str]] = {}  # looked up once for each type of node: `dir` is slow
-    stops: dict[int, list[int]] = {}  # node -> positions of its edges that stop
+    attributes: dict[type, list[str]] = {}  # cached by node type: `dir` is slow
+    stops: dict[int, list[int]] = {}  # node -> positions of its edges without a target
     for position, edge in enumerate(edges):
         if edge.target is None:
             stops.setdefault(edge.source, []).append(position)
@@ -164,7 +168,7 @@ def _fill_in_saved(
 def _constants(
     found: list[tuple[Saved, torch.Tensor | None]], stops: list[int], edges: list[Edge]
 ) -> Iterator[tuple[int, torch.Tensor]]:
-    """Positions of edges that stop, each with the constant that was saved of this input, where there is no doubt."""
+    """Yield positions of edges without a target, each with the saved constant that is this input, if unambiguous."""
     constants = {
         id(tensor): (row.name, tensor)
         for row, tensor in found
@@ -180,7 +184,7 @@ def _constants(
 
 
 def _counted(row: Saved, tensor: torch.Tensor, node: Node, registry: Registry, counted: set[int]) -> Saved:
-    """The row with the tensor that it is, and its bytes: of its whole storage, which the graph keeps alive."""
+    """Return the row with its tensor and bytes. The graph keeps the whole storage alive, so all of it counts."""
     found = storages(tensor)
     if not found:
         return replace(row, tensor=registry.known(tensor))

@@ -1,4 +1,4 @@
-"""Run a real backward pass and watch it, node by node, leaving everything as it was."""
+"""Recorder of a real backward pass that restores all state."""
 
 from __future__ import annotations
 
@@ -29,18 +29,21 @@ from .torch_objects import (
 
 
 def live_tensors() -> list[torch.Tensor]:
-    """Every tensor that somebody holds in Python. Types are asked, not objects: `isinstance` would run their code."""
+    """Return every tensor that Python code holds.
+
+    Checks types instead of `isinstance` on objects, which would run their code.
+    """
     return [item for item in gc.get_objects() if issubclass(type(item), torch.Tensor)]
 
 
 def may_get_grad(tensor: torch.Tensor) -> bool:
-    """Also true of what a nested pass may reach and a graph does not show."""
+    """Return whether backward may write a tensor's `.grad`, even a nested pass that the graph does not show."""
     return safely(lambda: tensor.requires_grad and (tensor.is_leaf or tensor.retains_grad)) or False
 
 
 @contextmanager
 def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
-    """The engine adds to copies: the learner's own `.grad`, the same object in the same version, comes back."""
+    """Let the engine accumulate into copies, then restore the learner's own `.grad`: same object, same version."""
     before = []
     with unnoticed():
         for tensor in tensors:
@@ -56,10 +59,10 @@ def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
-    """Run `loss.backward(retain_graph=True)` and watch every step; `graph` and `storages` are what was read of `loss`.
+    """Run `loss.backward(retain_graph=True)` and record every step. `graph` and `storages` were read from `loss`.
 
-    Every `.grad` is put back, the random state too; no hook stays. An error of the pass, or of a hook of the
-    learner's, is returned; hooks have the effects that they have.
+    Every `.grad` and the random state are restored; no hook stays. An error of the pass or of a learner's hook is
+    returned in the Run. Effects of the learner's hooks remain.
     """
     recorder = _Recorder(loss, graph, storages)
     with ExitStack() as stack:
@@ -76,7 +79,7 @@ def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
 
 @dataclass
 class _Place:
-    """Where gradients wait for a node's output."""
+    """The gradients that wait for one output of a node."""
 
     count: int
     arrived: int = 0
@@ -84,7 +87,10 @@ class _Place:
 
 
 class _Recorder:
-    """Hooks on every node of one graph. They read, and return nothing; what they compute, nobody else sees."""
+    """Hooks on every node of one graph.
+
+    They only read and return nothing. Their own computations are invisible to others.
+    """
 
     def __init__(self, loss: torch.Tensor, graph: Graph, storages: Storages) -> None:
         self.graph = graph
@@ -96,7 +102,7 @@ class _Recorder:
             variables = [v for node in self.nodes if (v := variable_of(node)) is not None]
             live = [*{id(tensor): tensor for tensor in [*variables, *live_tensors()]}.values()]
             self.tensors = [tensor for tensor in live if may_get_grad(tensor)]
-            # Of a tensor that nobody holds torch tells no hooks.
+            # torch reports the hooks of live tensors only.
             self.tensor_hooks = hooks_on_tensors(live, self.nodes)
             self.retaining = [(t, made) for t in self.tensors if not t.is_leaf and (made := edge_of(t)) is not None]
         self.ways: dict[int, list[int]] = {}
@@ -110,7 +116,7 @@ class _Recorder:
         self.landing: dict[int, tuple[Gradient | None, torch.Tensor]] = {}
         self.changes: dict[int, tuple[Change, ...]] = {}
         self.own_hooks: dict[int, Callable[[], list[str]]] = {}
-        self.lock = threading.Lock()  # nodes of several devices run in several threads
+        self.lock = threading.Lock()  # nodes of different devices run in different threads
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -127,7 +133,7 @@ class _Recorder:
                 handle.remove()
 
     def _is_this_pass(self) -> bool:
-        """A learner's hook may run a backward pass of its own through the same nodes."""
+        """Return whether this pass is running: a learner's hook may run another one through the same nodes."""
         task = torch._C._current_graph_task_id()
         self.task = task if self.task is None else self.task
         return task == self.task
@@ -217,14 +223,14 @@ def _gradient_of(tensor: torch.Tensor) -> Gradient:
 
 
 def _sum(before: torch.Tensor | None, increment: torch.Tensor) -> torch.Tensor:
-    """As the engine adds: what waited first, but the dense before the sparse."""
+    """Add in the engine's order: the waiting gradient first, but dense before sparse."""
     if before is None:
         return increment
     return increment + before if before.is_sparse else before + increment
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Equal numbers in equal places; taken for equal where torch cannot compare."""
+    """Tell whether two tensors are equal, with NaN equal to NaN. If torch cannot compare them, they count as equal."""
     if one is other or one.layout != other.layout or one.shape != other.shape:
         return one.shape == other.shape
     return safely(lambda: bool(((one == other) | ((one != one) & (other != other))).all())) is not False

@@ -1,4 +1,7 @@
-"""What a node keeps for backward, read without unpacking a hook (which may run a checkpoint's forward again)."""
+"""Tensors and storages that nodes keep for backward.
+
+They are read without calling an unpack hook, which may run a checkpoint's forward again.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
 def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
-    """Key and bytes of each storage behind `tensor`: several of a sparse one, none where torch does not tell."""
+    """Return key and bytes of each storage behind `tensor`.
+
+    There are several for a sparse tensor, and none if torch does not reveal them.
+    """
     try:
         storage = tensor.untyped_storage()
         return [(storage._cdata, 0 if tensor.is_meta else storage.nbytes())]
@@ -34,16 +40,16 @@ def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
 
 
 def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Tensor | None]]:
-    """A record of each tensor that `node` saved, and the tensor itself where it can be had (of packed ones: a tensor
-    that the pack hook returned).
+    """Yield a record of each tensor that `node` saved, and the tensor itself if it is accessible.
 
-    `attributes` are the names of the node's `_raw_saved_*`. The record's tensor, bytes and counted are for the caller
-    to fill in. `_raw_saved_*` say whether a hook packed the tensor, and reading them never calls it.
+    For a packed tensor it is a tensor that the pack hook returned. `attributes` are the names of the node's
+    `_raw_saved_*`. These show whether a hook packed the tensor, and reading them never calls the hook. The caller fills
+    in the record's `tensor`, `bytes` and `counted`.
     """
     names = [attribute.removeprefix("_raw_saved_") for attribute in attributes]
     try:
         rows = [row for name in names for row in _rows(node, name)]
-    except Exception as failure:  # freed: nobody can tell any more which of the names it had used
+    except Exception as failure:  # freed: the names in use are no longer known
         yield Saved(names[0] if len(names) == 1 and names != ["tensors"] else "", _state(failure)), None
     else:
         yield from rows
@@ -52,7 +58,7 @@ def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Te
 
 
 def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
-    """The records of one attribute, which may hold several tensors. Raises when they have been freed."""
+    """Yield the records of one attribute, which may hold several tensors. Raises if they have been freed."""
     raw = getattr(node, f"_raw_saved_{name}")
     several = isinstance(raw, (tuple, list))
     for index, one in enumerate(raw if several else [raw]):
@@ -73,11 +79,11 @@ def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
                 one.data,
             )
         elif not several:
-            getattr(node, f"_saved_{name}")  # None, since the derivative needs nothing of this input, or freed
+            getattr(node, f"_saved_{name}")  # None because the derivative does not need this input; raises if freed
 
 
 def _error_of_unpacking(node: Any, name: str, one: Any, raw: Any) -> Exception | None:
-    """What backward would be told when it asks for this saved tensor, which no hook has packed."""
+    """Return the error that backward would get for this saved tensor, which no hook has packed, or None."""
     several = isinstance(raw, (tuple, list))
     try:
         if several:
@@ -89,7 +95,7 @@ def _error_of_unpacking(node: Any, name: str, one: Any, raw: Any) -> Exception |
             return error
     else:
         return None
-    # An output of the node, saved by itself: such a one unpacks only through the node, together with all the others.
+    # An output saved by the node itself can be unpacked only through the node, together with all the others.
     if one.data._version == 0 or any(other.unpack_hook is not None for other in raw):
         return None
     try:
@@ -106,7 +112,7 @@ def _state(error: Exception) -> State:
 
 
 def _by_hand(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Tensors that the forward of a custom Function put on `ctx` itself."""
+    """Yield tensors that the forward of a custom Function put on `ctx` itself."""
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         for name, value in vars(node).items():
             for item in _flat(value):
@@ -118,13 +124,13 @@ def _flat(value: object) -> list[object]:
     return [*value] if type(value) in (list, tuple) else [value]  # type: ignore[misc]
 
 
-Storages = list[list[list[tuple[int, int]]]]  # key and bytes, for each node, for each of its saved rows
+Storages = list[list[list[tuple[int, int]]]]  # key and bytes by node and saved row
 
 _FOR_EVER = -1
 
 
 def saved_storages(loss: torch.Tensor, graph: Graph) -> Storages:
-    """For each node and each of its saved rows, key and bytes of the storages that only the graph keeps."""
+    """Return by node and saved row the key and bytes of the storages that only the graph keeps."""
     with unnoticed():
         return [_of(node, graph, index) for index, node in enumerate(graph_nodes(loss))]
 
@@ -140,18 +146,18 @@ def _of(node: Any, graph: Graph, index: int) -> list[list[tuple[int, int]]]:
 
 
 class Holders:
-    """For each storage that only the graph keeps: its bytes and the nodes that still hold it."""
+    """Storages that only the graph keeps, and the nodes holding them."""
 
     def __init__(self, graph: Graph, storages: Storages) -> None:
         self._storages = storages
         self._held: dict[int, tuple[int, set[int]]] = {}
         for index, rows in enumerate(storages):
             for row, found in zip(graph.nodes[index].saved, rows):
-                for key, size in found:  # what was put on ctx by hand stays there
+                for key, size in found:  # tensors put on ctx by hand stay there
                     self._held.setdefault(key, (size, set()))[1].add(_FOR_EVER if row.attribute else index)
 
     def let_go(self, node: int) -> int:
-        """The bytes that are free once `node`, too, has let go of what it saved."""
+        """Return the bytes that become free when `node` releases its saved tensors, after all earlier nodes."""
         freed = 0
         for key in {key for row in self._storages[node] for key, _ in row}:
             size, nodes = self._held[key]

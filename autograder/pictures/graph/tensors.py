@@ -1,4 +1,7 @@
-"""The tensors of one graph while it is read: one record for each, found again by object, by node or by storage."""
+"""Records of a graph's tensors while it is read.
+
+A record can be found by object, by node or by storage.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +16,46 @@ from .torch_objects import brief, dtype_of, is_number, name_of, safely, shape_of
 
 
 class Registry:
-    """Holds torch's objects as long as the graph is read; its `records` do not. `ids` number the graph's nodes."""
+    """The records of all tensors of one graph, without duplicates.
+
+    It holds torch's objects while the graph is read; its `records` do not. `ids` number the graph's nodes.
+    """
 
     def __init__(self, ids: dict[Any, int], named: list[tuple[str, torch.Tensor]]) -> None:
         self.ids = ids
         self.records: list[Tensor] = []
         self.names: dict[int, list[str]] = {}
         self._named = [tensor for _, tensor in named]
-        self._objects: dict[int, tuple[torch.Tensor, int]] = {}  # the object is kept, so that its id stays its own
+        self._objects: dict[int, tuple[torch.Tensor, int]] = {}  # keeps the object alive so that its id stays unique
         self._made: dict[tuple[int, int], int] = {}
         self._of: list[torch.Tensor] = []
         self._leaves: dict[int, int] = {}  # storage -> record
-        self._constants: dict[int, torch.Tensor] = {}  # storage -> a tensor that the caller has a name for
+        self._constants: dict[int, torch.Tensor] = {}  # storage -> a tensor that the caller has named
         for name, tensor in named:
             self.names.setdefault(id(tensor), []).append(name)
             if tensor.is_leaf and not tensor.requires_grad:
                 self._constants.update((key, tensor) for key, _ in storages(tensor))
 
     def note_named(self) -> None:
-        """Make a record of every tensor with a name that a node of the graph made."""
+        """Record every named tensor that a node of the graph made."""
         for tensor in self._named:
             if self.maker(tensor) is not None:
                 self.record(tensor)
 
     def maker(self, tensor: torch.Tensor) -> int | None:
-        """The node of this graph that made `tensor`. Asking a view that was invalidated in place is an error."""
+        """Return the node of this graph that made `tensor`, or None.
+
+        Also None for a view that was invalidated in place: torch raises if its node is read.
+        """
         node = safely(lambda: tensor.grad_fn)
         return None if node is None else self.ids.get(node)
 
     def at(self, node: int, output: int) -> int | None:
-        """The record of a node's output, if there is one."""
+        """Return the record of a node's output, or None."""
         return self._made.get((node, output))
 
     def record(self, tensor: torch.Tensor, kind: Kind | None = None) -> int:
-        """The record of `tensor`, made when there is none yet. Two objects may be one tensor with two names."""
+        """Return the record of `tensor`, creating it if needed. Two objects may be one tensor with two names."""
         if id(tensor) in self._objects:
             return self._objects[id(tensor)][1]
         maker, output = self.maker(tensor), int(tensor.output_nr)
@@ -67,7 +76,10 @@ class Registry:
         return index
 
     def note_views(self) -> None:
-        """Say of every view whose it is, where the base has a name or is in the graph, or a leaf has its storage."""
+        """Record the base of every view if it has a name, is in the graph or requires grad.
+
+        Otherwise record the leaf with the same storage, if there is one.
+        """
         for tensor, index in [*self._objects.values()]:
             base = tensor._base
             if base is None:
@@ -80,7 +92,10 @@ class Registry:
                 self.records[index] = replace(self.records[index], view_of=of)
 
     def output_like(self, node: int, outputs: int, tensor: torch.Tensor) -> int | None:
-        """The record of the output of `node` that `tensor` is: an output is saved as a tensor without a grad_fn."""
+        """Return the record of the output of `node` that `tensor` is, or None.
+
+        An output is saved as a tensor without a grad_fn.
+        """
         found = storages(tensor)
         for output in range(outputs):
             index = self.at(node, output)
@@ -89,9 +104,9 @@ class Registry:
         return None
 
     def input_of(self, tensor: torch.Tensor) -> int | None:
-        """The leaf or named constant whose storage `tensor` lies in: `w.t()` lies in `w`'s.
+        """Return the leaf or named constant that owns the storage of `tensor`, such as `w` for `w.t()`.
 
-        What the graph computed is no input, although a detached alias of it may have a name.
+        A tensor that the graph computed is no input, although a detached alias of it may have a name.
         """
         keys = [key for key, _ in storages(tensor)]
         if keys and keys[0] in self._leaves:
@@ -101,7 +116,7 @@ class Registry:
         return None
 
     def known(self, tensor: torch.Tensor) -> int | None:
-        """The record of this very tensor, if there is one."""
+        """Return the record of this very tensor, or None."""
         if id(tensor) in self._objects:
             return self._objects[id(tensor)][1]
         maker = self.maker(tensor)

@@ -1,4 +1,4 @@
-"""Look at torch's objects without being noticed, and without an error where torch refuses to tell."""
+"""Inspection of torch's objects without side effects or errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _T = TypeVar("_T")
 
 @contextmanager
 def unnoticed() -> Iterator[None]:
-    """No graph is made, and no mode or subclass of the learner's sees what is asked or computed here."""
+    """Disable graphs for the block, and hide it from the learner's modes and subclasses."""
     with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
         yield
 
 
 def safely(look: Callable[[], _T]) -> _T | None:
-    """What `look` returns; None when torch refuses to tell."""
+    """Return the result of `look`, or None if torch refuses."""
     try:
         return look()
     except Exception:
@@ -27,13 +27,13 @@ def safely(look: Callable[[], _T]) -> _T | None:
 
 
 def variable_of(node: Any) -> torch.Tensor | None:
-    """The leaf whose `.grad` an AccumulateGrad node adds to; None of any other node."""
+    """Return the leaf of an AccumulateGrad node, or None for any other node."""
     variable = safely(lambda: node.variable) if type(node).__name__ == "AccumulateGrad" else None
     return variable if isinstance(variable, torch.Tensor) else None
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Sizes; none of a nested tensor, whose sizes are not one shape."""
+    """Return the sizes of a tensor, or () for a nested tensor, as its sizes form no single shape."""
     try:
         return tuple(int(size) for size in tensor.shape)
     except RuntimeError:
@@ -41,26 +41,26 @@ def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def dtype_of(tensor: Any) -> str:
-    """The dtype of a tensor, or of what a node says of one: such as float32."""
+    """Return the dtype of a tensor, or of a node's metadata of one, such as "float32"."""
     return str(tensor.dtype).removeprefix("torch.")
 
 
 def name_of(function: Any) -> str:
-    """A name for a hook: what the learner wrote, without the functions around it; never raises."""
+    """Return a name for a hook: the learner's own, without enclosing functions. Never raises."""
     try:
-        inner = getattr(function, "func", function)  # a partial
+        inner = getattr(function, "func", function)  # unwraps a partial
         name = str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
         if str(getattr(inner, "__module__", "")).startswith("torch."):
-            return name.partition(".")[0].strip("_")  # save_on_cpu.__init__.<locals>.unpack_from_cpu
+            return name.partition(".")[0].strip("_")  # such as save_on_cpu.__init__.<locals>.unpack_from_cpu
         return name.rpartition("<locals>.")[2]
     except Exception:
         return "?"
 
 
 def is_number(tensor: torch.Tensor) -> bool:
-    """Is this the tensor that torch made of a Python number? It saves those, too, past all hooks.
+    """Return whether torch made this tensor of a Python number. torch saves such tensors, too, bypassing all hooks.
 
-    Nothing says so but the way types promote: a number gives way to a tensor of a smaller type of its kind.
+    Only type promotion reveals it: a number yields to a tensor of a smaller type of its kind.
     """
     smaller = {torch.float64: torch.float32, torch.int64: torch.int32, torch.complex128: torch.complex64}
     if tensor.dim() or tensor.dtype not in smaller:
@@ -70,7 +70,7 @@ def is_number(tensor: torch.Tensor) -> bool:
 
 
 def brief(tensor: torch.Tensor) -> str | None:
-    """At most three numbers, else the norm; None when the values cannot be read (a meta tensor has none)."""
+    """Return at most three numbers, else the norm. None if the values cannot be read, as in a meta tensor."""
     return safely(lambda: _brief(tensor.detach()))
 
 
@@ -92,7 +92,7 @@ def _rounded(value: Any) -> str:
 
 
 def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> dict[int, list[str]]:
-    """Names of the hooks on `tensors` for each of `nodes`, by its position, whose outputs they are."""
+    """Return the names of the hooks on `tensors`, by position of the node in `nodes` that made the tensor."""
     ids = {node: index for index, node in enumerate(nodes)}
     hooks: dict[int, list[str]] = {}
     for tensor in tensors:
@@ -104,8 +104,10 @@ def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> d
 
 
 def hooks_beside(*handles: Any) -> Callable[[], list[str]]:
-    """Names of the other hooks of a node, asked for later: torch tells of them only by the dictionary in which it has
-    put one's own."""
+    """Return a function that lists the names of a node's other hooks.
+
+    torch reveals them only through the dictionary that holds one's own hooks, which `handles` refer to.
+    """
 
     def names() -> list[str]:
         return [
@@ -119,5 +121,5 @@ def hooks_beside(*handles: Any) -> Callable[[], list[str]]:
 
 
 def edge_of(tensor: torch.Tensor) -> torch.autograd.graph.GradientEdge | None:
-    """The node and output that made `tensor`; None where torch refuses to tell."""
+    """Return the node and output that made `tensor`, or None if torch refuses."""
     return safely(lambda: torch.autograd.graph.get_gradient_edge(tensor))

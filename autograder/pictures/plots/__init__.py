@@ -1,1 +1,1 @@
-"""Plots with matplotlib for the lessons: each is one command, shows as SVG or PNG, and prints the same as text."""
+"""Matplotlib plots for the lessons, as SVG, PNG and equivalent text."""

@@ -1,4 +1,4 @@
-"""`plot_accumulation`: what `.grad` holds before and after each backward pass of a loop, and where a step is made."""
+"""`plot_accumulation`: `.grad` before and after each backward pass of a loop."""
 
 from __future__ import annotations
 
@@ -20,23 +20,29 @@ from ...learner.session import SESSION
 from ...measure import around_backward
 from .base import Plot, number, short
 
-SHOWN = 60  # backward passes; more are a smear
+SHOWN = 60  # backward passes; with more, the plot is unreadable
 
 
 @dataclass
 class Pass:
-    """One backward pass: the loss it started from (None if it was no single number), the norm of all watched `.grad`
-    before and after it (0 where there is none), and the norms with which optimizers stepped right after it."""
+    """One backward pass: its loss, and gradient norms around it.
+
+    `loss` is None if it was no single number. `before` and `after` are the norms of all watched `.grad` (0 if there is
+    none). `steps` are the norms at the optimizer steps right after the pass.
+    """
 
     loss: float | None
     before: float
-    after: float | None = None  # as long as it runs
+    after: float | None = None  # None while it runs
     steps: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, repr=False)
 class Accumulation(Plot):
-    """The passes seen in the block. A context manager: it watches between `with` and the end of the block."""
+    """The passes seen in the block, as a context manager.
+
+    It records from entering the `with` block to its end.
+    """
 
     watched: tuple[torch.Tensor, ...]
     note: Note | None
@@ -59,7 +65,10 @@ class Accumulation(Plot):
             self._undo.pop().close()
 
     def _run(self, engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
-        """A pass of the engine. One that fills no `.grad` does not count, nor one inside another: a checkpoint's."""
+        """Run the engine and record the pass.
+
+        Passes that fill no `.grad` and nested ones, as in a checkpoint, do not count.
+        """
         inside = self.passes and self.passes[-1].after is None
         if not kwargs.get("accumulate_grad") or inside:
             return engine(roots, *args, **kwargs)
@@ -79,7 +88,7 @@ class Accumulation(Plot):
             with torch.no_grad():
                 gradients = [p.grad.to_dense() for p in self.watched if p.is_leaf and p.grad is not None]
                 return math.sqrt(sum(float(g.abs().double().square().sum()) for g in gradients))
-        except (RuntimeError, NotImplementedError):  # a kind of tensor without numbers: the loop must not notice
+        except (RuntimeError, NotImplementedError):  # a tensor without numbers must not break the loop
             return math.nan
 
     def refused(self) -> Note | None:
@@ -115,7 +124,7 @@ class Accumulation(Plot):
         stepped = [at + 0.5 for at, one in zip(places, passes) if one.steps]
         for axes in (above, below):
             axes.grid(axis="y")
-            axes.margins(y=0.15)  # the whole of the highest marker
+            axes.margins(y=0.15)  # keep the highest marker whole
             axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
             for index, place in enumerate(stepped):
                 label = self.say("accumulation.step") if index == 0 and axes is below else None
@@ -128,7 +137,7 @@ class Accumulation(Plot):
         return figure
 
     def _remarks(self) -> list[str]:
-        """What the curves do not show."""
+        """Return remarks on values that the curves do not show."""
         said, finite = [], [math.isfinite(one.before + _float(one.after)) for one in self.passes[:SHOWN]]
         if not all(finite):
             places = [str(at) for at, fine in enumerate(finite, 1) if not fine]
@@ -138,7 +147,7 @@ class Accumulation(Plot):
         return said
 
     def _sawtooth(self, axes: Axes, passes: list[Pass], few: bool) -> None:
-        """Up by what a pass adds, and level or down between passes: down where somebody zeroes the gradients."""
+        """Draw the norm: rising in a pass, level or falling between passes. It falls if the gradients are zeroed."""
         for at, one in enumerate(passes, 1):
             axes.plot([at - 0.2, at + 0.2], [one.before, _float(one.after)], "-", color="C1", linewidth=2.4)
             if at < len(passes):
@@ -152,16 +161,16 @@ class Accumulation(Plot):
 
 
 def plot_accumulation(what: Any) -> Accumulation:
-    """Watch what backward passes leave in `.grad`, and the steps of optimizers, while a block runs:
+    """Record `.grad` after each backward pass, and the optimizer steps, while a block runs:
 
         with plot_accumulation(optimizer) as seen:
             ...  # the loop
         seen
 
-    `what` is an optimizer, a model, a parameter or several. Of every pass that fills `.grad`: the loss it starts
-    from, the norm of all the gradients together before and after, and whether an optimizer steps then. The block runs
-    as it would without; afterwards no hook is left. Never raises: of anything else it says what was expected, and the
-    block runs all the same.
+    `what` is an optimizer, a model, a parameter or several. A pass counts if it fills `.grad`. For each pass it records
+    the loss, the norm of all gradients together before and after, and the optimizer steps that follow. The block runs
+    as it would without; afterwards no hook remains. Never raises: for anything else the plot names the expected
+    argument, and the block runs all the same.
     """
     language = SESSION.speaks
     watched, note = _watched(what), None
@@ -190,7 +199,7 @@ def _loss(roots: Any) -> float | None:
     first = next(iter(roots), None)
     try:
         return float(first.detach()) if isinstance(first, torch.Tensor) and first.numel() == 1 else None
-    except (RuntimeError, NotImplementedError):  # a complex one, or one without numbers
+    except (RuntimeError, NotImplementedError):  # complex, or without numbers
         return None
 
 

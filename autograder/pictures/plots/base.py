@@ -1,7 +1,7 @@
-"""What all plots share: the course's style, SVG and PNG of one figure, and the text that says the same.
+"""Base of all plots: the course's style, SVG, PNG, and equivalent text.
 
-Figures are made without pyplot, and matplotlib's settings are as before afterwards: the learner's own plots do not see
-that there were others.
+Figures are made without pyplot, and matplotlib's settings are restored afterwards. The learner's own plots are not
+affected.
 """
 
 from __future__ import annotations
@@ -28,40 +28,43 @@ from ..phrases import text_is_enough
 from ..render.svg import svg_element
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
-PIXELS = 96  # of the page, to an inch
-_SCALE = 2  # pixels of the PNG for one of the page: sharp on a dense screen
-# Whatever the style: text stays text, "$" in a name is no formula, and the same plot is the same SVG.
+PIXELS = 96  # page pixels per inch
+_SCALE = 2  # PNG pixels per page pixel: sharp on a dense screen
+# For every style: text stays text, "$" in a name starts no formula, and the same plot gives the same SVG.
 _ALWAYS: Any = {"svg.fonttype": "none", "text.parse_math": False, "svg.hashsalt": "autograd"}
-_READ = 12  # lines of text that a screen reader is given with the picture; the rest is in the text
-_ONE = threading.Lock()  # matplotlib's settings belong to the process
+_READ = 12  # lines of text that a screen reader gets with the picture
+_ONE = threading.Lock()  # matplotlib's settings are global to the process
 
 
 @dataclass(frozen=True)
 class Plot(ABC):
-    """A plot in one language. Shows as SVG or PNG, prints as text; the fields of each kind are its data."""
+    """A plot in one language: SVG, PNG and text.
+
+    The fields of each subclass are its data.
+    """
 
     language: str
 
     @abstractmethod
     def title(self) -> str:
-        """What is shown, in a few words."""
+        """Return a short title."""
 
     @abstractmethod
     def lines(self) -> list[str]:
-        """The facts of the plot, one to a line."""
+        """Return the facts of the plot, one per line."""
 
     @abstractmethod
     def _figure(self) -> Figure:
-        """A new figure without its title. Called while the course's style is in force."""
+        """Return a new figure without its title. Called while the course's style is active."""
 
     def figure(self) -> Figure:
-        """A new figure with its title. Called while the course's style is in force."""
+        """Return a new figure with its title. Called while the course's style is active."""
         figure = self._figure()
         figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         return figure
 
     def refused(self) -> Note | None:
-        """Why there is nothing to plot, if there is not."""
+        """Return the reason if there is nothing to plot, else None."""
         return None
 
     def say(self, id: str, **parameters: object) -> str:
@@ -89,7 +92,7 @@ class Plot(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Refused(Plot):
-    """No plot, but a sentence that says why, and what to do."""
+    """A message instead of a plot: the reason and the remedy."""
 
     note: Note
 
@@ -108,26 +111,29 @@ class Refused(Plot):
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """The course's style in place of the learner's settings; matplotlib's own where the file is out of reach."""
+    """Use the course's style for the block, or matplotlib's default if the style file is missing."""
     wanted = ["default", str(STYLE)] if STYLE.is_file() else ["default"]
     with _ONE, warnings.catch_warnings(), style.context(wanted), rc_context(_ALWAYS):
-        # A letter that the font lacks is a box in the PNG; a warning on stderr would cost a graded cell its points.
+        # A letter that the font lacks is a box in the PNG. A warning on stderr would cost a graded cell its points.
         warnings.simplefilter("ignore")
         yield
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """The figure as an element of a page; `says` is for those who do not see it."""
+    """Return the figure as an SVG element, with `says` for screen readers."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # of what is rasterized in it
+    figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
     drawn = file.getvalue()
-    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # a style reaches all of the page
-    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # the same ones in every figure
+    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # its rules would affect the page
+    drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # these ids are the same in every figure
     return svg_element(_own_ids(drawn), says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 
 
 def _own_ids(drawn: str) -> str:
-    """Ids that follow from the picture: matplotlib takes them from addresses in memory, and a page shares them all."""
+    """Replace ids by ids derived from the picture.
+
+    Ids by matplotlib come from memory addresses, and all ids of a page must differ.
+    """
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
     if not names:
         return drawn
@@ -138,18 +144,18 @@ def _own_ids(drawn: str) -> str:
 
 
 def short(text: str, length: int = 28) -> str:
-    """`text` on one line, cut where it is too long for a label."""
+    """Return `text` on one line, truncated to `length` for a label."""
     line = " ".join(str(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def number(value: float) -> str:
-    """Three digits of a value."""
+    """Format a value with three digits."""
     return f"{value:.3g}"
 
 
 def power(value: float) -> str:
-    """One digit and a power of ten, of a number that is not negative: 10⁻⁵, 6·10⁻⁶."""
+    """Format a non-negative number as one digit and a power of ten: 10⁻⁵, 6·10⁻⁶."""
     if value <= 0:
         return "0"
     digit, exponent = f"{value:.0e}".split("e")
@@ -158,12 +164,12 @@ def power(value: float) -> str:
 
 
 def points(value: float) -> str:
-    """Points as a gradebook shows them."""
+    """Format points as a gradebook does."""
     return f"{round(value, 2):g}"
 
 
 def unit(most: int) -> tuple[int, str]:
-    """The unit in which to show up to `most` bytes: its size, and the id of its name."""
+    """Return the unit in which to show up to `most` bytes: its size, and the id of its name."""
     for size, id in ((10**6, "unit.MB"), (10**3, "unit.kB")):
         if most >= 2 * size:
             return size, id

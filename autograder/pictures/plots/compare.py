@@ -1,4 +1,7 @@
-"""Ways of computing the same, run with everything around them put back: functions of one argument, side by side."""
+"""Comparison of functions of one argument, by the tensors they make.
+
+Random numbers and the buffers of modules are restored after each run.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from ...measure import tensors
 from ..phrases import error_said
 from .base import short
 
-MOST = 6  # ways in one plot
+MOST = 6  # functions in one plot
 
 
 def refusal(command: str, ways: Sequence[Any]) -> Note | None:
-    """Why these cannot be compared, if they cannot."""
+    """Return the reason why the functions cannot be compared, or None."""
     if not ways:
         return Note("ways.none", {"command": command})
     for way in ways:
@@ -33,7 +36,7 @@ def refusal(command: str, ways: Sequence[Any]) -> Note | None:
 
 
 def names(ways: Sequence[Any]) -> list[str]:
-    """What to call the ways: two of the same name are numbered."""
+    """Return names for the functions. Duplicates are numbered."""
     found: list[str] = []
     for way in ways:
         while isinstance(way, functools.partial):
@@ -44,19 +47,19 @@ def names(ways: Sequence[Any]) -> list[str]:
 
 
 def failure(command: str, error: Exception) -> Note:
-    """The learner's function ended with `error`."""
+    """Return the note that the learner's function ended with `error`."""
     return Note("failed", {"command": command, "error": short(error_said(error), 200)})
 
 
-_identity = object.__hash__  # made of the address, as `id` is; that one asks audit hooks, and a graded notebook has one
+_identity = object.__hash__  # like `id`, without its audit event, which a graded notebook hooks
 
 
 class Trace:
-    """Bytes of tensor storages that ops have made, with a story.
+    """Bytes of tensor storages made by ops, over time.
 
-    Alive are `now` bytes, at any moment `peak` at most. `bytes_of` says by label what is alive, `samples` has all of
-    it after each op, `settled` what is left of it just before the next one. `label` is for whoever runs the ops to
-    change on the way; `last_op` is the name of the latest one.
+    `now` bytes are alive, and at most `peak` were so far. `bytes_of` splits the living bytes by label. `samples` holds
+    them after each op, `settled` the remainder just before the next op. `label` may be changed by the code that runs
+    the ops; `last_op` is the name of the latest op.
     """
 
     def __init__(self) -> None:
@@ -71,7 +74,7 @@ class Trace:
         return _identity(storage) in self._labels
 
     def made(self, storage: torch.UntypedStorage) -> None:
-        """Count a storage until its last owner, Python or C++, lets go."""
+        """Count a storage until its last owner, in Python or C++, releases it."""
         key, size = _identity(storage), storage.nbytes()
         self._labels[key] = (self.label, size)
         self.now += size
@@ -83,7 +86,7 @@ class Trace:
         self.now -= size
 
     def bytes_of(self) -> dict[str, int]:
-        """Bytes alive now, by the label under which they were made."""
+        """Return the bytes alive now, by the label under which they were made."""
         found: dict[str, int] = {}
         for label, size in self._labels.values():
             found[label] = found.get(label, 0) + size
@@ -91,7 +94,7 @@ class Trace:
 
 
 class _TraceMode(TorchDispatchMode):
-    """Watches the outputs of every op of this thread."""
+    """A dispatch mode that traces the outputs of this thread's ops."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -101,7 +104,7 @@ class _TraceMode(TorchDispatchMode):
         trace, kwargs = self.trace, kwargs or {}
         if trace.samples:
             trace.settled.append(trace.now)
-        # `torch.tensor(list)` arrives as the argument of lift_fresh: it is born there.
+        # The storage of `torch.tensor(list)` first appears as the argument of lift_fresh, so it counts as new there.
         born_outside = () if func._schema.name == "aten::lift_fresh" else tensors((args, kwargs))
         inputs = {_identity(tensor.untyped_storage()) for tensor in born_outside}
         result = func(*args, **kwargs)
@@ -117,7 +120,7 @@ class _TraceMode(TorchDispatchMode):
 
 @contextmanager
 def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
-    """Trace the ops of the block. Random numbers and the buffers of `modules` are as before afterwards."""
+    """Trace the ops of the block. Random numbers and the buffers of `modules` are restored afterwards."""
     trace = Trace()
     with ExitStack() as stack:
         stack.enter_context(torch.random.fork_rng(devices=[]))
@@ -130,7 +133,7 @@ def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
 
 @contextmanager
 def _own_buffers(module: torch.nn.Module) -> Iterator[None]:
-    """Batch norm counts what it has seen in buffers: here it counts in copies."""
+    """Let a module write to copies of its buffers for the block, as batch norm updates its statistics in buffers."""
     before = [(part, dict(part._buffers)) for part in module.modules()]
     for part, buffers in before:
         part._buffers.update({name: None if held is None else held.clone() for name, held in buffers.items()})

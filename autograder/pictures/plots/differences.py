@@ -1,4 +1,4 @@
-"""`plot_differences`: how wrong finite differences are, against their step size."""
+"""`plot_differences`: the error of finite differences against their step size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from .base import Plot, Refused, power
 from .compare import failure
 from .jacobian import jacobian_rows
 
-NUMBERS = 16  # of a point: each takes function calls of its own
-# Four steps to a decade. Beyond the last one nothing is left but rounding.
+NUMBERS = 16  # numbers in a point: each one needs its own function calls
+# Four steps per decade. Beyond the last one only rounding errors remain.
 _STEPS = {torch.float64: [10 ** (-k / 4) for k in range(2, 53)], torch.float32: [10 ** (-k / 4) for k in range(2, 29)]}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Errors of one kind of difference, "one_sided" or "central", in one dtype; `steps` go from large to small."""
+    """Errors of one kind of difference in one dtype.
+
+    `kind` is "one_sided" or "central". `steps` go from large to small.
+    """
 
     kind: str
     dtype: str
@@ -32,18 +35,21 @@ class Curve:
     errors: tuple[float, ...]
 
     def near(self, index: int) -> float:
-        """The largest error at a step and its two neighbours: a single one can be small by luck."""
+        """Return the largest error at a step and its two neighbours: a single one can be small by luck."""
         return max(self.errors[max(index - 1, 0) : index + 2])
 
     @property
     def best(self) -> int:
-        """Index of the best step: where the error is smallest, its neighbours included."""
+        """Index of the best step: the smallest error, its neighbours included."""
         return min(range(len(self.errors)), key=self.near)
 
 
 @dataclass(frozen=True, repr=False)
 class Differences(Plot):
-    """The errors: the largest one of all entries of the Jacobian, against autograd's in float64."""
+    """Errors against autograd's Jacobian in float64.
+
+    Each is the largest error of all entries.
+    """
 
     curves: tuple[Curve, ...]
 
@@ -67,7 +73,7 @@ class Differences(Plot):
         figure = Figure(figsize=(8, 4.4))
         axes = figure.add_subplot()
         positive = [error for curve in self.curves for error in curve.errors if error > 0]
-        floor = min(positive, default=1e-17) / 3  # where an error of 0 is shown
+        floor = min(positive, default=1e-17) / 3  # position of an error of 0
         for curve in self.curves:
             shown = [max(error, floor) for error in curve.errors]
             wide = curve.dtype == "float64"
@@ -98,11 +104,11 @@ class Differences(Plot):
 
 
 def plot_differences(f: Any, x: Any = None) -> Plot:
-    """The error of one-sided and central differences against their step h, in float64 and float32.
+    """Plot the error of one-sided and central differences against their step h, in float64 and float32.
 
-    `f` is a function of one tensor; `x` is where, a number or a tensor of at most 16. The error is that of the worst
-    entry of the Jacobian; what is right is what autograd finds in float64. Random numbers and every `.grad` are as
-    before. Never raises: of anything else it says what was expected.
+    `f` is a function of one tensor; `x` is the point, a number or a tensor of at most 16. The error is that of the
+    worst entry of the Jacobian, compared with autograd in float64. Random numbers and every `.grad` are restored. Never
+    raises: for anything else the plot names the expected argument.
     """
     language = SESSION.speaks
     point = _point(x)
@@ -117,7 +123,7 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
         with torch.random.fork_rng(devices=[]):
             exact = _exact(f, point)
             curves = () if isinstance(exact, Note) else _curves(f, point, exact)
-    except Exception as error:  # it is the learner's function
+    except Exception as error:  # the learner's function may raise anything
         return Refused(language, Note("differences.failed", failure("plot_differences", error).parameters))
     if isinstance(exact, Note) or not curves:
         return Refused(language, exact if isinstance(exact, Note) else Note("differences.not_finite", {}))
@@ -125,7 +131,7 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
 
 
 def _point(x: Any) -> torch.Tensor | None:
-    """In float64, if `x` is real."""
+    """Return `x` as a float64 tensor, or None if it is not real."""
     if isinstance(x, (bool, complex, str)) or not isinstance(x, (int, float, torch.Tensor)):
         return None
     if isinstance(x, torch.Tensor):
@@ -134,7 +140,7 @@ def _point(x: Any) -> torch.Tensor | None:
 
 
 def _exact(f: Callable[[torch.Tensor], Any], point: torch.Tensor) -> torch.Tensor | Note:
-    """The Jacobian of `f` at `point`, of shape (outputs, inputs)."""
+    """Return the Jacobian of `f` at `point`, of shape (outputs, inputs)."""
     with torch.enable_grad():
         x = point.clone().requires_grad_()
         y = f(x)
@@ -160,7 +166,7 @@ def _curves(f: Callable[[torch.Tensor], Any], point: torch.Tensor, exact: torch.
 
 
 def _errors(f: Callable[[torch.Tensor], Any], x: torch.Tensor, step: float, exact: torch.Tensor) -> tuple[float, float]:
-    """Of the one-sided and of the central difference: the largest error of an entry."""
+    """Return the largest error of an entry, for the one-sided and the central difference."""
     h = torch.tensor(step, dtype=x.dtype)
     one_sided, central = [], []
     with torch.no_grad():

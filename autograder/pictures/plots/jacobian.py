@@ -1,4 +1,4 @@
-"""`plot_jacobian`: a Jacobian as a heat map, and what a vector from the left or from the right picks of it."""
+"""`plot_jacobian`: a Jacobian as a heat map, and its vector products."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..phrases import error_said, shape
 from .base import Plot, Refused, number, short
 from .compare import failure
 
-ENTRIES = 2500  # of a matrix: more are specks
+ENTRIES = 2500  # entries of a matrix; with more, cells are too small
 
 
 def given_matrix(matrix: Any) -> torch.Tensor | Note:
-    """The matrix of shape (m, n) that was given."""
+    """Return the given matrix of shape (m, n)."""
     if not isinstance(matrix, torch.Tensor):
         return Note("jacobian.what", {"got": type(matrix).__name__})
     if matrix.dim() != 2 or matrix.numel() == 0:
@@ -35,7 +35,7 @@ def given_matrix(matrix: Any) -> torch.Tensor | Note:
 
 
 def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor | Note:
-    """The Jacobian of `function` at `x`, of shape (m, n)."""
+    """Return the Jacobian of `function` at `x`, of shape (m, n)."""
     if x is None:
         return Note("jacobian.no_x", {})
     if not isinstance(x, torch.Tensor):
@@ -58,20 +58,20 @@ def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor
             if not 0 < y.numel() * x.numel() <= ENTRIES:
                 return _large(size) if all(size) else Note("jacobian.matrix", {"shape": shape(size)})
             rows = jacobian_rows(y, point)
-    except Exception as error:  # it is the learner's function
+    except Exception as error:  # the learner's function may raise anything
         return failure("plot_jacobian", error)
     return checked("J", rows)
 
 
 def jacobian_rows(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The Jacobian of `y`, computed from `x`, of shape (m, n): one product vᵀJ for each row, with v that picks it."""
+    """Return the Jacobian of `y` with respect to `x`, of shape (m, n): one product vᵀJ per row, with one-hot v."""
     return torch.stack(
         [torch.autograd.grad(entry, x, retain_graph=True, materialize_grads=True)[0].flatten() for entry in y.flatten()]
     )
 
 
 def given_vector(name: str, given: Any, wanted: int, matrix: torch.Tensor) -> torch.Tensor | Note:
-    """The `wanted` numbers that were given as argument `name`, for a side of `matrix`."""
+    """Return the argument `name` as a vector of `wanted` numbers, for a side of `matrix`."""
     if not isinstance(given, torch.Tensor) or given.is_complex():
         got = dtype_of(given) if isinstance(given, torch.Tensor) else type(given).__name__
         return Note("jacobian.vector", {"name": name, "got": got})
@@ -82,7 +82,7 @@ def given_vector(name: str, given: Any, wanted: int, matrix: torch.Tensor) -> to
 
 
 def checked(name: str, tensor: torch.Tensor) -> torch.Tensor | Note:
-    """In float64, if it can be shown. `name` is what to call it where it cannot."""
+    """Return the tensor in float64 if it can be shown, else a note that calls it `name`."""
     if tensor.numel() > ENTRIES:
         return _large(tensor.shape)
     try:
@@ -100,14 +100,14 @@ def _large(size: Sequence[int]) -> Note:
     return Note("jacobian.large", {"shape": shape(size), "most": ENTRIES})
 
 
-_WRITTEN = 72  # entries of a matrix that have their numbers written in them
-_LINES = "#b9bec7"  # between the cells
+_WRITTEN = 72  # entries up to which a matrix shows its numbers
+_LINES = "#b9bec7"  # lines between the cells
 _Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, repr=False)
 class Jacobian(Plot):
-    """A matrix, the vectors from the left and the right, and the two products."""
+    """A matrix, the vectors from the left and right, the two products."""
 
     matrix: _Matrix
     left: tuple[float, ...] | None
@@ -133,10 +133,13 @@ class Jacobian(Plot):
         return said
 
     def _figure(self) -> Figure:
-        """One block with J for each vector, the vector before it and the product after it, as they are multiplied."""
+        """Draw one block with J for each vector.
+
+        The vector is before J and the product after it, as they are multiplied.
+        """
         rows, columns = self._size()
         sides = [side for side in ("left", "right") if getattr(self, side) is not None] or ["none"]
-        # What is one entry wide gets the width of an entry, within reason, so that rows and columns stay in line.
+        # A vector is about as wide as one entry, within limits, so that rows and columns stay aligned.
         wide, high = max(1.0, columns / 10), max(1.0, rows / 9)
         height = min(max(0.42 * rows, 1.2), 4.5)
         extra = (0.95 if "left" in sides else 0) + (0.95 if "right" in sides else 0)
@@ -162,7 +165,7 @@ class Jacobian(Plot):
 
     def _block(self, axes: dict[Any, Axes], side: str) -> None:
         rows, columns = self._size()
-        scale = _largest(*self.matrix)  # of a product, too, as long as it is not beyond
+        scale = _largest(*self.matrix)  # the products use the same scale unless they exceed it
         written = rows * columns <= _WRITTEN and columns <= 10
         heat = axes["J"]
         _heat(heat, self.matrix, scale, written, "J", below=side == "right")
@@ -181,11 +184,11 @@ class Jacobian(Plot):
 
 
 def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = None) -> Plot:
-    """The Jacobian as a heat map; `left` weighs its rows (vᵀJ, what backward computes), `right` its columns (J v).
+    """Plot the Jacobian as a heat map; `left` weighs its rows (vᵀJ, as in backward), `right` its columns (J v).
 
-    `what` is a matrix of shape (m, n), or a function of one tensor, differentiated at `x`; outputs and inputs of any
-    shape are written as vectors of m and of n entries. `left` has m numbers, `right` has n. Nothing is changed: no
-    `.grad`, no random numbers. Never raises: of anything else it says what was expected.
+    `what` is a matrix of shape (m, n), or a function of one tensor, differentiated at `x`. Outputs and inputs of any
+    shape are flattened to vectors of m and of n entries. `left` has m numbers, `right` has n. `.grad` and random
+    numbers do not change. Never raises: for anything else the plot names the expected argument.
     """
     language = SESSION.speaks
     matrix = jacobian_at(what, x) if callable(what) else given_matrix(what)
@@ -201,7 +204,7 @@ def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = No
     products = [None if v is None else checked("vᵀJ", v @ matrix), None if u is None else checked("J v", matrix @ u)]
     said: list[tuple[float, ...] | None] = []
     for found in (v, u, *products):
-        if isinstance(found, Note):  # the sum of large numbers is inf
+        if isinstance(found, Note):  # a sum of large numbers overflows to inf
             return Refused(language, found)
         said.append(None if found is None else tuple(found.tolist()))
     return Jacobian(language, tuple(tuple(row) for row in matrix.tolist()), *said)
@@ -212,7 +215,7 @@ def _picked(vector: tuple[float, ...]) -> list[int]:
 
 
 def _outlined(vector: tuple[float, ...]) -> list[int]:
-    """A vector that picks everything picks nothing out."""
+    """Return the indices to outline; none if the vector picks all of them."""
     return picked if len(picked := _picked(vector)) < len(vector) else []
 
 
@@ -225,10 +228,10 @@ def _numbers(row: tuple[float, ...]) -> str:
 
 
 def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, *, below: bool = False) -> None:
-    """Cells coloured from -scale to scale."""
+    """Draw cells coloured from -scale to scale."""
     small = len(matrix) * len(matrix[0]) <= _WRITTEN
     lines = {"edgecolors": _LINES, "linewidth": 0.8} if small else {"rasterized": True}
-    shares = [[entry / scale for entry in row] for row in matrix]  # the largest numbers have no difference
+    shares = [[entry / scale for entry in row] for row in matrix]  # matplotlib's own scaling could overflow
     mesh = axes.pcolormesh(shares, cmap="RdBu", vmin=-1, vmax=1, **lines)
     axes.invert_yaxis()
     axes.set(xticks=[], yticks=[])

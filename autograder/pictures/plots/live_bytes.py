@@ -1,4 +1,7 @@
-"""`plot_memory`: the bytes alive over a forward and a backward pass, with the phases marked and the peak named."""
+"""`plot_memory`: the live bytes over a forward and a backward pass.
+
+It marks the phases and the peak.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,10 @@ from .compare import Trace, failure, names, refusal, traced
 
 @dataclass(frozen=True)
 class Course:
-    """Live bytes after each op of one way, and where its backward passes were: first and last op, counted from 1.
+    """Live bytes after each op of one function, and its backward passes.
 
-    `settled` is what is left just before the next op: names of the function may have let go of something.
+    `backwards` holds first and last op of each backward pass, counted from 1. `settled` is the remainder just before
+    the next op: the function may have released something.
     """
 
     name: str
@@ -36,11 +40,11 @@ class Course:
 
     @property
     def at(self) -> int:
-        """The number of the op after which the peak is first reached."""
+        """Number of the op after which the peak is first reached."""
         return self.samples.index(self.peak) + 1
 
     def phases(self) -> list[tuple[str, int, int]]:
-        """Kind, first and last op of each phase, in order."""
+        """Return kind, first and last op of each phase, in order."""
         found, at = [], 1
         for first, last in self.backwards:
             found += [("forward", at, first - 1), ("backward", first, last)]
@@ -54,7 +58,7 @@ class Course:
 
 @dataclass(frozen=True, repr=False)
 class Memory(Plot):
-    """The course of live bytes, for each of the ways."""
+    """The course of live bytes of each function."""
 
     courses: tuple[Course, ...]
 
@@ -109,12 +113,12 @@ class Memory(Plot):
 
 
 def plot_memory(x: Any, *ways: Any) -> Plot:
-    """The bytes of new tensors that are alive after each operation, for functions of `x` to compare.
+    """Plot the bytes of new tensors that are alive after each operation, to compare functions of `x`.
 
-    Each function is run once, with `x`. One that starts no backward pass itself returns a tensor, whose sum then goes
-    backward. Counted are tensors made on the way, `.grad` included, every storage once. Every `.grad` that these
-    passes reach is put back, random numbers and the buffers of modules among the functions too; what a function
-    changes besides, such as weights, stays changed. Never raises: of anything else it says what was expected.
+    Each function runs once, with `x`. If it starts no backward pass itself, the sum of its returned tensor is
+    differentiated. New tensors count, including `.grad`, with every storage once. Every `.grad` that these passes reach
+    is restored, as are random numbers and the buffers of modules among the functions. Other changes by a function, such
+    as those of weights, remain. Never raises: for anything else the plot names the expected argument.
     """
     language = SESSION.speaks
     if (note := refusal("plot_memory", ways)) is not None:
@@ -129,8 +133,11 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
 
 
 class _Watch:
-    """Notes where backward passes begin and end, and takes each leaf's `.grad` away before the first that reaches it,
-    so that the new one is made on the way."""
+    """A recorder of first and last op of backward passes.
+
+    Before the first pass that reaches a leaf, it removes the leaf's `.grad`. The new one is then allocated during the
+    run.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -145,9 +152,9 @@ class _Watch:
                 if leaf is not None and id(leaf) not in self.before:
                     self.before[id(leaf)] = (leaf, leaf.grad)
                     leaf.grad = None
-        if self._running:  # a pass inside another one: a checkpoint's
+        if self._running:  # a nested pass, as in a checkpoint
             return engine(roots, *args, **kwargs)
-        # The 1 that a scalar starts from is made just before the engine is called: it belongs to the pass.
+        # The initial gradient 1 of a scalar is made just before the engine is called. It belongs to the pass.
         self._running, first = True, len(self.trace.samples) + (self.trace.last_op != "aten::ones_like")
         try:
             return engine(roots, *args, **kwargs)
@@ -168,7 +175,7 @@ def _course(name: str, way: Callable[[Any], Any], x: Any) -> Course | Note:
             with around_backward(watch.run):
                 _both_passes(way, x, watch)
             samples, settled = tuple(trace.samples), (*trace.settled, trace.now)
-        except Exception as error:  # it is the learner's function
+        except Exception as error:  # the learner's function may raise anything
             return failure("plot_memory", error)
         finally:
             watch.put_back()

@@ -1,4 +1,4 @@
-"""`plot_progress`: how far a learner has come in each lesson, and the mistakes that were recognised on the way."""
+"""`plot_progress`: a learner's progress by lesson, and recognised mistakes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from ...learner.history import standings, verdicts
 from ...learner.session import SESSION
 from .base import Plot, Refused, points, short
 
-_COLUMNS = (117, 151, 187)  # right of the bars, which end at 100
+_COLUMNS = (117, 151, 187)  # x positions right of the bars, which end at 100
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson's core exercises: points and how many are solved. `mistakes` are pairs of exercise and mistake, in the
-    order in which they were met; extra exercises count there, and in `extra` when they are solved."""
+    """Points, solved exercises and mistakes of a lesson.
+
+    Points and `solved` refer to core exercises; `extra` is the number of solved extra ones. `mistakes` are pairs of
+    exercise and mistake in the order of their first occurrence, including those in extra exercises.
+    """
 
     name: str
     earned: float
@@ -32,7 +35,7 @@ class Lesson:
 
 @dataclass(frozen=True, repr=False)
 class Progress(Plot):
-    """The lessons that have been begun, and how many have not."""
+    """The lessons that have been begun, and the number of others."""
 
     lessons: tuple[Lesson, ...]
     others: int
@@ -84,13 +87,13 @@ class Progress(Plot):
 
 
 def plot_progress() -> Plot:
-    """Points, solved exercises and recognised mistakes of every lesson in which something has been checked.
+    """Plot points, solved exercises and recognised mistakes of every lesson with at least one check.
 
-    Bars are shares of the points of core exercises. Mistakes are those that checks recognised in answers, each once,
-    mended since or not. Reads the record that `progress()` reads.
+    Bars are shares of the points of core exercises. Each recognised mistake counts once, whether fixed since or not.
+    Reads the same history as `progress()`.
     """
     language = SESSION.speaks
-    done, known = standings(), set(exercises.lessons())  # a private lesson's module may be out of reach
+    done, known = standings(), set(exercises.lessons())  # a private lesson's module may not be found from this folder
     begun = dict.fromkeys(one.best.lesson for one in done.values() if one.best.lesson in known)
     if not begun:
         return Refused(language, Note("progress.empty", {}))

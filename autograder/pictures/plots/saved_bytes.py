@@ -1,4 +1,4 @@
-"""`plot_saved`: what is kept for backward after a forward pass, by the layer that made it, in several ways."""
+"""`plot_saved`: the bytes saved for backward, by layer and function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...measure import tensors
 from .base import Plot, Refused, short, unit
 from .compare import Trace, failure, names, refusal, traced
 
-SHOWN = 24  # layers that have bars of their own
+SHOWN = 24  # layers with their own bars
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "ooo")
 _COLOURS = ("C0", "C1", "C2", "C3", "#5b6470", "#a87900")
 _OUTSIDE = ""
@@ -27,7 +27,10 @@ _OUTSIDE = ""
 
 @dataclass(frozen=True, repr=False)
 class SavedByLayer(Plot):
-    """Bytes by way and layer. The layer "" is what was made outside of all of them."""
+    """Bytes by function and layer.
+
+    The layer "" holds bytes made outside of all layers.
+    """
 
     layers: tuple[str, ...]
     bytes: dict[str, dict[str, int]]
@@ -36,7 +39,7 @@ class SavedByLayer(Plot):
         return self.say("saved.title")
 
     def _rows(self) -> list[tuple[str, list[int]]]:
-        """Label and bytes of each way, for the layers that are shown; all others are the last row."""
+        """Return label and bytes of each shown layer. All others are summed in the last row."""
         ways = self.bytes.values()
         layers = [*self.layers, *([_OUTSIDE] if any(_OUTSIDE in way for way in ways) else [])]
         rows = [(layer or self.say("saved.outside"), [way.get(layer, 0) for way in ways]) for layer in layers]
@@ -83,12 +86,12 @@ class SavedByLayer(Plot):
 
 
 def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
-    """The bytes that the graph keeps after a forward pass, by the layer of `net` in which they were made.
+    """Plot the bytes that the graph keeps after a forward pass, by the layer of `net` in which they were made.
 
-    `ways` are functions of `x` that run the layers of `net`, each in its own way: plainly, under saved-tensor hooks,
-    with checkpoints; without any, `net` itself is run. Every storage counts once, for the layer that made it;
-    parameters, `x`, and a result that nothing saved do not count, nor what a hook puts elsewhere than in tensors. Runs
-    each way forward once; random numbers and buffers of `net` are put back. Never raises.
+    `ways` are functions of `x` that run the layers of `net`, each differently: plainly, under saved-tensor hooks, with
+    checkpoints. Without any, `net` itself runs. Every storage counts once, for the layer that made it. Parameters, `x`,
+    and a result that nothing saved do not count. Data that a hook stores outside tensors does not count, either. Runs
+    each function forward once. Random numbers and buffers of `net` are restored. Never raises.
     """
     language = SESSION.speaks
     if not isinstance(net, torch.nn.Module) or x is None:
@@ -110,7 +113,7 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
 
 
 def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
-    """The parts of `net` by what to call them; of a module that only wraps another one, the parts of that."""
+    """Return the parts of `net` by label. A module that only wraps another one is replaced by the other's parts."""
     parts = list(net.named_children())
     while len(parts) == 1 and list(parts[0][1].children()):
         parts = list(parts[0][1].named_children())
@@ -120,19 +123,19 @@ def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
 def _held(
     net: torch.nn.Module, layers: dict[str, torch.nn.Module], way: Callable[[Any], Any], x: Any
 ) -> dict[str, int] | Note | None:
-    """Bytes by layer that the graph of `way(x)` keeps; None where there is no graph."""
+    """Return the bytes by layer that the graph of `way(x)` keeps, or None if there is no graph."""
     try:
         with traced([net]) as trace, _labelled(trace, layers):
             edges = [get_gradient_edge(y) for y in tensors(way(x)) if y.requires_grad]
-            gc.collect()  # what only a cycle still holds is no saved tensor
+            gc.collect()  # tensors held only by a reference cycle are not saved tensors
             return trace.bytes_of() if edges else None
-    except Exception as error:  # it is the learner's function
+    except Exception as error:  # the learner's function may raise anything
         return failure("plot_saved", error)
 
 
 @contextmanager
 def _labelled(trace: Trace, layers: dict[str, torch.nn.Module]) -> Iterator[None]:
-    """While a layer runs, what is made is its own."""
+    """Label storages made while a layer runs with that layer."""
     handles = []
     for label, layer in layers.items():
 

@@ -1,1 +1,1 @@
-"""A graph as text and as a picture."""
+"""Renderers of a graph: text, DOT, SVG, PNG and HTML."""

@@ -1,4 +1,7 @@
-"""A graph in words: what the picture and its text twin say of tensors, nodes and the whole."""
+"""Descriptions of tensors, nodes and the whole graph in words.
+
+The picture and its text version both use them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from ...messages.drawing import word
 from ..graph.model import Edge, Graph, Node, Saved, Tensor
 from ..phrases import shape
 
-_PARTS = 8  # outputs that have their bytes said one by one
-_NAME = 60  # letters; a longer name makes a box wider than the page
+_PARTS = 8  # outputs listed with their own bytes
+_NAME = 60  # characters; a longer name makes a box wider than the page
 
 
 class SavedLine(NamedTuple):
-    """What a node saved, in words, empty ones where there is nothing to say; `colour` is the state that gives it."""
+    """A saved tensor in words, with "" for unknown parts.
+
+    `colour` is the state that selects the colour.
+    """
 
     what: str
     kind: str
@@ -25,9 +31,9 @@ class SavedLine(NamedTuple):
 
 
 class Telling:
-    """The facts of `graph` as short lines in `language`; both renderers lay out these.
+    """Facts of `graph` as short lines in `language`, for both renderers.
 
-    `opening` are title and sentences to begin the caption with; without any it says whose graph it is.
+    `opening` is a title and sentences that begin the caption. Without it the caption names the drawn outputs.
     """
 
     def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = ()) -> None:
@@ -38,21 +44,21 @@ class Telling:
         self.nodes = {node.id: node for node in graph.nodes}
         joined = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(t.view_of for t in graph.tensors)}
         joined |= {node.leaf for node in graph.nodes}
-        # A constant that is only saved, such as a running mean, has its row at the node and needs no box.
+        # A constant that is only saved, such as a running mean, has a row at the node. It needs no box.
         self.shown = [tensor for tensor in graph.tensors if tensor.id in joined or tensor.node is not None]
 
     def say(self, id: str, **parameters: object) -> str:
-        """The sentence `id`, numbers in it written as its language does."""
+        """Return the sentence `id`, with numbers formatted for the language."""
         return word(id, self.language, **parameters)
 
     def number(self, value: int) -> str:
-        """A whole number as the language writes it."""
+        """Return an integer as formatted in the language."""
         return grouped(value, self.language)
 
     # -- tensors ------------------------------------------------------------------------------------------------
 
     def name(self, tensor: int) -> str:
-        """What the caller calls it; of a very long name, as a key of a dict may be, the beginning."""
+        """Return the caller's name of a tensor, truncated if very long, as a key of a dict may be."""
         name = self.tensors[tensor].name or f"({self.say('unnamed')})"
         return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
@@ -61,19 +67,19 @@ class Telling:
         return " · ".join(part for part in (self.say(f"kind.{tensor.kind}"), asks) if part)
 
     def facts(self, tensor: Tensor) -> list[str]:
-        """Shape, value, version, view, hooks; everything but name, kind and gradient. A number is only a number."""
+        """Return shape, value, version, view and hooks: everything but name, kind and gradient. Empty for a number."""
         if tensor.kind == "number":
             return []
         device = "" if tensor.device == "cpu" else f" {tensor.device}"
         lines = [f"{shape(tensor.shape)} {tensor.dtype}{device}"]
         if tensor.value is not None:
             lines.append(f"= {tensor.value}")
-        if tensor.version:  # of a leaf: its initialisation, or the steps of an optimizer
+        if tensor.version:  # a leaf's version counts its initialisation, or the steps of an optimizer
             changed = "version" if tensor.node is None else "version.changed"
             lines.append(self.say(changed, version=tensor.version))
         if tensor.view_of is not None and tensor.view_of in self.tensors:
             lines.append(self.say("view_of", base=self.name(tensor.view_of)))
-        elif tensor.view and tensor.node is not None:  # of a leaf it would only tell how it was written down
+        elif tensor.view and tensor.node is not None:  # for a leaf it is irrelevant
             lines.append(self.say("view"))
         if tensor.retains_grad:
             lines.append(self.say("retains_grad"))
@@ -84,7 +90,7 @@ class Telling:
         return lines
 
     def gradient(self, tensor: Tensor) -> list[str]:
-        """What `.grad` holds, and how many gradients are added up for it; nothing for a constant."""
+        """Return the content of `.grad`, and the number of gradients summed for it. Empty for a constant."""
         if tensor.grad is None and not tensor.requires_grad:
             return []
         lines = []
@@ -102,7 +108,7 @@ class Telling:
         return lines
 
     def lanes(self) -> list[int | None]:
-        """The outputs that lead to nodes to which no other one leads, and None for everything else."""
+        """Return the outputs that alone lead to some nodes, then None for all other nodes."""
         lanes = {node.lane for node in self.graph.nodes}
         return [*(output for output in dict.fromkeys(self.graph.outputs) if output in lanes), None]
 
@@ -119,12 +125,12 @@ class Telling:
         return lines
 
     def inside(self, node: Node) -> list[str]:
-        """The nodes that a folded one stands for, the most frequent first."""
+        """Return the names of the nodes inside a folded one, the most frequent first."""
         most = [f"{self.number(count)} × {name}" for name, count in node.inside[:6]]
         return most + (["…"] if len(node.inside) > 6 else [])
 
     def saved(self, node: Node) -> list[SavedLine]:
-        """A line for each saved tensor; a folded node has one for each state."""
+        """Return a line for each saved tensor; for a folded node, a line for each state."""
         if node.count == 1:
             return [self._row(row) for row in node.saved]
         rows = []
@@ -155,10 +161,10 @@ class Telling:
         before, now = row.versions or (0, 0)
         return self.say(f"state.{row.state}", saved=before, now=now, hook=row.packed_by)
 
-    # -- the whole ----------------------------------------------------------------------------------------------
+    # -- the whole graph ----------------------------------------------------------------------------------------
 
     def caption(self) -> list[str]:
-        """The title, then sentences."""
+        """Return the title and the sentences of the caption."""
         opening = self.opening or self._opening()
         return [*opening, *(self.say(note.id, **note.parameters) for note in self.graph.notes)]
 
@@ -167,7 +173,7 @@ class Telling:
         if not graph.nodes:
             return [self.say("title.none")]
         names = ", ".join(self.name(output) for output in graph.outputs if self.tensors[output].name)
-        if names and any(id not in self.tensors for id, _ in graph.alone):  # some are in folded boxes
+        if names and any(id not in self.tensors for id, _ in graph.alone):  # some outputs are in folded boxes
             names += ", …"
         whose = self.say("title.of" if names else "title", names=names, nodes=graph.size)
         return [whose, self.say("arrows"), *self._total()]
@@ -187,7 +193,7 @@ class Telling:
 
 
 def text(tell: Telling) -> str:
-    """Caption, then every node with what it saved and where its gradients go, then the leaves."""
+    """Return the text version: caption, every node with its saved tensors and gradient targets, then the leaves."""
     return "\n".join(_lines(tell))
 
 

@@ -1,4 +1,7 @@
-"""A backward pass in words: what the page and its text twin say of every step."""
+"""Descriptions of the steps of a backward pass in words.
+
+The page and its text version both use them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from .describe import Telling
 
 
 def titles(graph: Graph) -> dict[int, str]:
-    """What each node is called: its name, with its number in the graph where steps of one name are told apart by it."""
+    """Return by node its title: its name, with its number if several unnamed steps have the same name."""
     named = {tensor.node for tensor in graph.tensors if tensor.name}
     often = Counter(node.name for node in graph.nodes if node.id not in named and node.leaf is None)
     return {
@@ -21,7 +24,10 @@ def titles(graph: Graph) -> dict[int, str]:
 
 
 class StepTelling:
-    """The facts of a run as short lines in `language`, for the first `shown` frames; the rest in a few."""
+    """Facts of a run as short lines in `language`.
+
+    The first `shown` frames are described in full, the rest in a few lines.
+    """
 
     def __init__(self, graph: Graph, run: Run, shown: int, language: str) -> None:
         self.tell = Telling(graph, language)
@@ -38,7 +44,7 @@ class StepTelling:
             lines += ["", *rest]
         return "\n".join(lines)
 
-    # -- the whole ----------------------------------------------------------------------------------------------
+    # -- the whole pass -----------------------------------------------------------------------------------------
 
     def title(self) -> str:
         if not self.frames:
@@ -47,7 +53,7 @@ class StepTelling:
         return self.tell.say("steps.title", name=name, steps=len(self.run.frames))
 
     def stopped(self) -> list[str]:
-        """Where and why the pass ended with an error, if it did."""
+        """Return the place and the reason if the pass ended with an error."""
         if self.run.error is None:
             return []
         if self.run.stopped_at is None:
@@ -69,7 +75,7 @@ class StepTelling:
         return lines
 
     def rest(self) -> list[str]:
-        """What the frames that are not shown leave in `.grad`."""
+        """Describe the gradients that the frames not shown leave in `.grad`."""
         landed = [(frame.node, frame.landed) for frame in self.run.frames[len(self.frames) :] if frame.landed]
         if not landed:
             return []
@@ -148,7 +154,7 @@ class StepTelling:
     # -- names --------------------------------------------------------------------------------------------------
 
     def _node(self, id: int) -> str:
-        """A node with the name of what it made, or of the leaf that it fills."""
+        """Return the title of a node with the name of its output, or of the leaf that it accumulates into."""
         node = self.tell.nodes[id]
         made = (
             self._target(id, 0)
@@ -158,11 +164,11 @@ class StepTelling:
         return f"{self.titles[id]} ({made})" if made else self.titles[id]
 
     def _made(self, node: int, output: int) -> str:
-        """The name of the tensor that a node made as its output `output`; empty where the caller has none."""
+        """Return the caller's name of output `output` of a node, or ""."""
         return next((t.name for t in self.graph.tensors if t.node == node and t.output == output), "")
 
     def _target(self, node: int, output: int) -> str:
-        """Where a gradient goes: a tensor by its name, else the node."""
+        """Return the name of a gradient's target: a tensor's name, else the node's title."""
         target = self.tell.nodes[node]
         if target.leaf is not None:
             return self.tell.name(target.leaf)
@@ -171,7 +177,7 @@ class StepTelling:
 
 
 def _said(gradient: Gradient | None) -> str:
-    """Its numbers, or shape and norm."""
+    """Return a gradient's numbers, or its shape and norm."""
     if gradient is None:
         return "–"
     return f"{shape(gradient.shape)} {gradient.said}" if _is_norm(gradient) else gradient.said

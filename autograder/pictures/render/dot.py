@@ -1,4 +1,7 @@
-"""A graph as DOT: what kind of thing a box is can be told by its shape, by a word in it, and by its colour."""
+"""Graphs as DOT source.
+
+Shape, a word and colour each show the kind of a box, so that no single one of them is essential.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +17,41 @@ from ..phrases import shape
 from .describe import Telling
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
 
-_COLUMNS = 4  # of a step: what it saved, shape, bytes, state
+_COLUMNS = 4  # columns of a step: saved tensor, shape, bytes, state
 
 
 def table(rows: list[str]) -> str:
-    """A label of rows, one under the other."""
+    """Return a label with rows below each other."""
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{"".join(rows)}</table>>'
 
 
 def row(
     says: str, colour: str = INK, size: int = 10, *, bold: bool = False, wide: bool = False, aside: str = ""
 ) -> str:
-    """One row of a table. `wide`: over all columns of a step. `aside` stands beside it, small and faint."""
+    """Return one row of a table. `wide` spans all columns of a step. `aside` is small faint text after `says`."""
     inside = f"<b>{escaped(says)}</b>" if bold else escaped(says)
     inside += f'  <font point-size="9" color="{FAINT}">{escaped(aside)}</font>' if aside else "&#160;" if bold else ""
     return f"<tr>{_cell(inside, colour, size, span=_COLUMNS if wide else 1)}</tr>"
 
 
 def columns(cells: tuple[str, ...], colour: str) -> str:
-    """One row of a step, a cell in each column."""
+    """Return one row of a step, a cell in each column."""
     return "<tr>" + "".join(_cell(escaped(cell), colour, 9, left=True) for cell in cells) + "</tr>"
 
 
 def landing(says: str, landed: bool) -> str:
-    """The row where a gradient lands: filled once it has."""
+    """Return the row for a leaf's `.grad`, filled once a gradient has been accumulated."""
     ink, paper = ("#ffffff", GREEN) if landed else (GREEN, "#ffffff")
     chip = f'<font color="{ink}" point-size="10"><b>&#160;{escaped(says)}&#160;&#160;</b></font>'
     return f'<tr><td border="1" color="{GREEN}" bgcolor="{paper}" style="rounded">{chip}</td></tr>'
 
 
 def caption(says: list[str]) -> str:
-    """The label of the whole picture, a title and sentences, on paper of its own."""
+    """Return the label of the whole picture: a title and sentences on their own background."""
     title, *sentences = says
     cells = [_cell(f"&#160;<b>{escaped(line)}</b>", INK, 12, left=True) for line in _wrapped(title, 70)]
     lines = [line for sentence in sentences for line in _wrapped(sentence, 88)]
-    # Room that grows with the line: so does the difference between the fonts.
+    # The padding grows with the line, because the difference between fonts does.
     cells += [_cell(f"&#160;{escaped(line)}{'&#160;' * (len(line) // 16)}", INK, 10, left=True) for line in lines]
     rows = "".join(f"<tr>{cell}</tr>" for cell in cells)
     frame = 'border="0" cellborder="0" cellspacing="1" cellpadding="2" bgcolor="#f1f3f6" style="rounded"'
@@ -56,7 +59,7 @@ def caption(says: list[str]) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of `text`, as few as there must be and as even as they can be."""
+    """Return `text` in as few lines as possible, as even as possible."""
     fewest = len(textwrap.wrap(text, width))
     evenly = len(text) // max(fewest, 1)
     tried = (textwrap.wrap(text, each) for each in range(max(evenly, 1), width + 1))
@@ -66,23 +69,23 @@ def _wrapped(text: str, width: int) -> list[str]:
 def _cell(inside: str, colour: str, size: int, *, span: int = 1, left: bool = False) -> str:
     align = ' align="left"' if left else ""
     columns = f' colspan="{span}"' if span > 1 else ""
-    # Spaces are room for a browser's font that is wider than the one of the layout, and keep the cell from being
-    # empty: Graphviz crashes, now and then, on a line of text without a character.
+    # Spaces leave room for a browser's font that is wider than the layout's. They also keep the cell from being empty:
+    # Graphviz sometimes crashes on a line of text without a character.
     before = "" if left else "&#160;"
     return f'<td{align}{columns}><font color="{colour}" point-size="{size}">{before}{inside}&#160;</font></td>'
 
 
 def escaped(text: str) -> str:
-    """Text that Graphviz takes for text, in a table and in a plain label."""
-    return html.escape(text, quote=False).replace("\\", "\\\\")  # it reads a backslash even in HTML
+    """Return `text` escaped for Graphviz tables and plain labels."""
+    return html.escape(text, quote=False).replace("\\", "\\\\")  # Graphviz interprets backslashes even in HTML
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What is laid over a graph for one step of backward, in place of its caption.
+    """Additions to a graph's picture for one step of backward.
 
-    `rows` are lines at the end of boxes (as `step_box` and `tensor_box` name these), each with its colour; `looks`
-    replace attributes of boxes. `beyond` are ids that edges lead to or from and that no node has: more of the graph.
+    They replace its caption. `rows` are lines at the end of boxes (named as by `step_box` and `tensor_box`), each with
+    its colour. `looks` override attributes of boxes. `beyond` are edge ends without a node: the rest of the graph.
     """
 
     rows: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
@@ -91,17 +94,17 @@ class Moment:
 
 
 def step_box(node: Node) -> str:
-    """The name of the box of a node; one that adds to a leaf has none of its own, but that of the leaf."""
+    """Return the name of a node's box. A node that accumulates into a leaf shares the leaf's box."""
     return f"n{node.id}" if node.leaf is None else tensor_box(node.leaf)
 
 
 def tensor_box(tensor: int) -> str:
-    """The name of the box of the tensor with this id."""
+    """Return the name of the box of the tensor with this id."""
     return f"t{tensor}"
 
 
 def dot(tell: Telling, moment: Moment | None = None) -> str:
-    """The picture of a graph as DOT source, in the words of `tell`."""
+    """Return the picture of a graph as DOT source, with the texts of `tell`."""
     return _Drawing(tell, moment).source()
 
 
@@ -130,7 +133,7 @@ class _Drawing:
         return str(self.dot.source)
 
     def _homes(self) -> dict[int, int | None]:
-        """For each tensor the lane that it stands in: of the node that made it, of its leaf's, or of all its users."""
+        """Return by tensor its lane: that of its leaf's node, else of the node that made it, else of all its users."""
         lanes = {node.id: node.lane for node in self.graph.nodes}
         users: dict[int, set[int | None]] = {}
         for edge in self.graph.edges:
@@ -154,7 +157,7 @@ class _Drawing:
         tell = self.tell
         rows = [row(tell.name(tensor.id), size=12, bold=True, aside=tell.kind(tensor))]
         if tensor.kind == "leaf":
-            rows.insert(0, row("", size=4))  # the lid of the cylinder takes this room
+            rows.insert(0, row("", size=4))  # room for the lid of the cylinder
         rows += [row(line, size=9) for line in tell.facts(tensor)]
         if gradient := tell.gradient(tensor):
             first, *more = gradient
@@ -168,7 +171,7 @@ class _Drawing:
         title, *more = tell.title(node)
         rows = [row(title, bold=True, wide=True)]
         if folded:
-            rows.insert(0, row("", size=4, wide=True))  # the edge of the block takes this room
+            rows.insert(0, row("", size=4, wide=True))  # room for the edge of the block
         rows += [row(line, FAINT, wide=True) for line in more]
         rows += [row(line, FAINT, 9, wide=True) for line in tell.inside(node)]
         if (arriving := self.graph.adds_up_at(node)) > 1:
@@ -199,7 +202,7 @@ class _Drawing:
         self.dot.edge(source, f"n{edge.target}", _beside(times + label))
 
     def _stop(self, edge: Edge) -> str:
-        """The box where an edge without a target ends: the constant, if it is known, or a small sign."""
+        """Return the box where an edge without a target ends: the constant if known, else a small sign."""
         if edge.tensor is not None:
             return tensor_box(edge.tensor)
         name = f"s{edge.source}_{edge.slot}"
@@ -207,7 +210,7 @@ class _Drawing:
         return name
 
     def _tensor_edges(self) -> None:
-        """From a tensor to the node that made it, from a view to its base."""
+        """Draw edges from a tensor to the node that made it, and from a view to its base."""
         for tensor in self.tell.shown:
             if tensor.node in self.tell.nodes:
                 self.dot.edge(tensor_box(tensor.id), f"n{tensor.node}")
@@ -217,5 +220,5 @@ class _Drawing:
 
 
 def _beside(label: str) -> str | None:
-    """The label of an arrow, a little away from its line."""
+    """Return the label of an arrow, indented so that it keeps a distance from the line."""
     return f"  {escaped(label)}" if label else None

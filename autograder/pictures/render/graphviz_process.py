@@ -1,4 +1,7 @@
-"""DOT as SVG or PNG. A process of its own draws it (`layout`), started at the first picture and kept for the next."""
+"""DOT to SVG or PNG, in a separate process.
+
+The process (`graphviz_worker`) starts at the first picture and is reused.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +19,29 @@ from typing import Any
 from ..phrases import error_said
 from .svg import svg_element
 
-_SCALE = 1.5  # pixels of the PNG for one of the page: sharp on a dense screen; most of the time goes into its pixels
+_SCALE = 1.5  # PNG pixels per page pixel: sharp on a dense screen; most of the time is spent on the pixels
 _PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 
 
 class CannotLayOut(Exception):
-    """pygraphviz is missing, its libraries refuse this graph or crash on it, or no process can be started."""
+    """A failed layout.
+
+    pygraphviz is missing, its libraries reject the graph or crash on it, or no process can be started.
+    """
 
 
 def svg(source: str, description: str) -> str:
-    """DOT source as an element of a page, with `description` for screen readers. Raises CannotLayOut."""
+    """Return DOT source as an SVG element, with `description` for screen readers. Raises CannotLayOut."""
     return svg_element(svg_file(source), description)
 
 
 def svg_file(source: str) -> str:
-    """DOT source as an SVG file. Raises CannotLayOut."""
+    """Return DOT source as an SVG file. Raises CannotLayOut."""
     return _draw(source, "svg").decode()
 
 
 def png(source: str) -> tuple[bytes, int, int]:
-    """DOT source as PNG, with the width and height in pixels of the page that it should take. Raises CannotLayOut."""
+    """Return DOT source as PNG, and its width and height on the page in pixels. Raises CannotLayOut."""
     image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g}")
     width, height = struct.unpack(">II", image[16:24])
     return image, round(width / _SCALE), round(height / _SCALE)
@@ -51,14 +57,17 @@ def _draw(source: str, format: str, args: str = "") -> bytes:
 
 @functools.cache
 def _helper(pid: int) -> _Helper:
-    """The helper of process `pid`: a fork must not speak into the pipe of its parent."""
+    """Return the helper of process `pid`: a forked child must not use the pipe of its parent."""
     helper = _Helper(pid)
     atexit.register(helper.stop)
     return helper
 
 
 class _Helper:
-    """A process that draws one picture at a time, and the pipes to it. One that has ended is started anew."""
+    """A process that draws one picture at a time, and its pipes.
+
+    It is restarted if it has ended.
+    """
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
@@ -66,14 +75,17 @@ class _Helper:
         self.process: subprocess.Popen[bytes] | None = None
 
     def draw(self, request: bytes) -> bytes:
-        """The picture asked for. Raises CannotLayOut when there is none, and OSError when no process can be had."""
+        """Return the requested picture.
+
+        Raises CannotLayOut if it cannot be drawn, and OSError if no process can be started.
+        """
         with self.lock:
             if self.process is None or self.process.poll() is not None:
                 self.stop()
                 self.process = _started()
             try:
                 answer, image = _asked(self.process, request)
-            except BaseException:  # an interrupt, too: half an answer in the pipe would be taken for the next one
+            except BaseException:  # also on an interrupt: a partial answer in the pipe would be read as the next one
                 self.stop()
                 raise
         if "error" in answer:
@@ -81,7 +93,7 @@ class _Helper:
         return image
 
     def stop(self) -> None:
-        """End the process, if it is of this one's starting."""
+        """Kill the process if this process started it."""
         process, self.process = self.process, None
         if process is not None and self.owner == os.getpid():
             process.kill()
@@ -89,8 +101,8 @@ class _Helper:
 
 
 def _started() -> subprocess.Popen[bytes]:
-    # What fontconfig says on file descriptor 2 would cost the points of a graded cell. JupyterLab interrupts all
-    # processes of the kernel's session: this one is in another. -P keeps the folder of the program off its path.
+    # Output of fontconfig on file descriptor 2 would cost a graded cell its points. A new session protects the process
+    # from JupyterLab's interrupts of the kernel's session. -P keeps the program's folder off its import path.
     return subprocess.Popen(
         [sys.executable, "-P", str(_PROGRAM)],
         stdin=subprocess.PIPE,

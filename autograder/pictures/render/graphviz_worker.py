@@ -1,7 +1,7 @@
-"""The program beside a kernel that draws DOT: what crashes here, as Graphviz may, costs nobody a kernel.
+"""The worker process that draws DOT, isolating the kernel from Graphviz crashes.
 
-It reads requests from its input, a JSON line each, {"source": DOT, "format": "svg" or "png", "args": for `dot`}, and
-answers each with a JSON line: {"bytes": n}, followed by n bytes, or {"error": why}. It ends when its input does.
+It reads requests from stdin, one JSON line each: {"source": DOT, "format": "svg" or "png", "args": for `dot`}. It
+answers each with a JSON line: {"bytes": n}, followed by n bytes, or {"error": why}. It exits at the end of stdin.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def draw(source: str, format: str, args: str) -> bytes:
-    """DOT laid out and drawn by the libraries inside pygraphviz's wheel; no `dot` program is needed."""
+    """Lay out and draw DOT with the libraries in pygraphviz's wheel; no `dot` program is needed."""
     import pygraphviz  # type: ignore[import-untyped]
 
     graph = pygraphviz.AGraph(string=source)
@@ -26,7 +26,7 @@ def main() -> None:
         try:
             image = draw(**json.loads(line))
             answer["bytes"] = len(image)
-        except Exception as error:  # whatever it is, the kernel shows text instead
+        except Exception as error:  # for any error, the kernel shows text instead
             answer["error"] = f"{type(error).__name__}: {error}"
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + image)
         sys.stdout.buffer.flush()

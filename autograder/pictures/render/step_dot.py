@@ -1,4 +1,7 @@
-"""The picture of one step of backward: the graph of `draw`, with what has run, what runs and where gradients are."""
+"""Pictures of single steps of backward.
+
+Each is the graph of `draw`, with finished nodes, the running node and the gradients marked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from .describe_steps import titles
 from .dot import Moment, dot, step_box, tensor_box
 from .style import INK
 
-WHOLE = 10  # nodes of a graph that is drawn whole in every step
+WHOLE = 10  # a graph of at most this many nodes is drawn whole in every step
 
 _NOW = {"fillcolor": "#ffd166", "color": "#92400e", "penwidth": "3"}
 _DONE = {"fillcolor": "#dcebdd", "color": "#166534"}
@@ -23,9 +26,9 @@ _GRADIENT = "#1e40af"
 def step_dot(
     graph: Graph, frames: tuple[Frame, ...], storages: Storages, language: str, stopped_at: int | None = None
 ) -> str:
-    """DOT source of `graph` right after the last of `frames`, the others before it; of a large graph what is near.
+    """Return DOT source of `graph` right after the last of `frames`; of a large graph only the neighbourhood.
 
-    `stopped_at` is the node that ran next and ended the pass with an error, if one did.
+    `stopped_at` is the node that ran next and ended the pass with an error, or None.
     """
     done, now = {frame.node for frame in frames}, frames[-1].node
     graph = _window(_at(graph, frames, stopped_at, storages), now)
@@ -40,7 +43,7 @@ def step_dot(
 
 
 def _window(graph: Graph, now: int) -> Graph:
-    """The node `now`, where its gradients come from and where they go; what else is joined to these is one box each."""
+    """Keep the node `now` and its neighbours. Everything else connected to a kept node is shown as one box each."""
     if len(graph.nodes) <= WHOLE:
         return graph
     near = {now}
@@ -76,13 +79,13 @@ def _window(graph: Graph, now: int) -> Graph:
 
 
 def _beyond(graph: Graph) -> list[int]:
-    """The ids that stand for what a window leaves out."""
+    """Return the ids that replace the nodes outside a window."""
     ends = {edge.source for edge in graph.edges} | {edge.target for edge in graph.edges if edge.target is not None}
     return sorted(end for end in ends if end >= graph.size)
 
 
 def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storages: Storages) -> Graph:
-    """`graph` with the titles, saved rows and `.grad` of that moment."""
+    """Return `graph` with the titles, saved rows and `.grad` of that moment."""
     seen, titled = set[int](), titles(graph)
     marks = {frame.node: "✓" for frame in frames} | {frames[-1].node: "▶", stopped_at: "✗"}
     nodes = []
@@ -107,7 +110,7 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
 
 
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
-    """Freed once its node has run; before that its bytes count where the first of those still to run holds them."""
+    """Mark a row as freed once its node has run. Before that, the first remaining row counts a storage's bytes."""
     if done and row.state in ("held", "packed") and not row.attribute:
         return replace(row, state="freed", bytes=None, counted="number" if row.counted == "number" else "unknown")
     if not found:
@@ -119,14 +122,14 @@ def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -
 
 
 def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[str, list[str]]:
-    """What has arrived where, as lines for the boxes of tensors and, where these have no record, of nodes."""
+    """Return the gradients that have arrived, as lines by box: a tensor's, or a node's if there is no record."""
     nodes = {node.id: node for node in graph.nodes}
     tensors: dict[tuple[int | None, int], int | None] = {
         (edge.target, edge.output): edge.tensor for edge in graph.edges if edge.target is not None
     }
     tensors.update(((t.node, t.output), t.id) for t in graph.tensors if t.id in graph.outputs)
     tensors.update({(node.id, 0): node.leaf for node in graph.nodes if node.leaf is not None})
-    # A line for each place from the start keeps the boxes where they are from step to step.
+    # A line for each place from the first step on keeps the boxes in place from step to step.
     said = {place: word("steps.here", language, said="–") for place in tensors if place[0] in nodes}
     for frame in frames:
         for output, gradient in enumerate(frame.arrived):

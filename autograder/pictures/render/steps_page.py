@@ -1,4 +1,7 @@
-"""The page of a backward pass: everything in it without a script, and a script that only shows one step at a time."""
+"""HTML page of a backward pass, complete even without its script.
+
+The script only shows one step at a time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from collections.abc import Sequence
 
 from .describe_steps import StepTelling
 
-# The script finds its page as the element around it: JupyterLab and exported notebooks both keep it there. The
+# The script finds its page as the enclosing element: JupyterLab and exported notebooks both keep it there. The
 # attribute keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
 _SCRIPT = """
 (() => {
@@ -57,13 +60,13 @@ _SCRIPT = """
 })();
 """
 
-_FONT = "DejaVu Sans,Verdana,Arial,sans-serif"  # as in the pictures of draw
+_FONT = "DejaVu Sans,Verdana,Arial,sans-serif"  # as in the pictures of `draw`
 _SIDE_BY_SIDE = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
 _LIST = "margin:.3em 0;flex:0 1 24em"
 
 
 def page(tell: StepTelling, pictures: Sequence[str]) -> str:
-    """What is told, with a picture (SVG) in each step, as HTML. Without pictures the words alone."""
+    """Return the steps as HTML with an SVG picture each, or with text alone if there are no pictures."""
     say, notes = tell.tell.say, tell.notes()
     if pictures:
         notes.append(say("steps.marks"))
@@ -88,7 +91,7 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
 
 
 def _image(svg: str, says: str) -> str:
-    """As a data URI, which untrusted notebooks keep, without what each of its texts repeats."""
+    """Return an SVG as an `<img>` with a data URI, which untrusted notebooks keep. Repeated attributes are removed."""
     small = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     small = re.sub(r"<text[^>]*>\s*</text>\s*", "", small)
     small = re.sub(r"<text[^>]*>", lambda tag: re.sub(r' (text-anchor="start"|font-family="[^"]*")', "", tag[0]), small)

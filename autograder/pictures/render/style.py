@@ -1,12 +1,12 @@
-"""Shapes and colours: readable on a light and on a dark page, and in print without colour."""
+"""Shapes and colours for light pages, dark pages and monochrome print."""
 
 from __future__ import annotations
 
-# Layout with a wide font: the browser's own may be as wide, and text that is wider than its box is cut off.
+# The layout uses a wide font: the browser's own may be as wide, and text wider than its box is cut off.
 FONT = "DejaVu Sans,Verdana,Arial,sans-serif"
-INK, FAINT = "#1f2937", "#4b5563"  # on the light boxes
-OUTSIDE = "#7a808c"  # for what stands on the page itself, which may be white or nearly black
-GREEN = "#166534"  # where gradients land and add up
+INK, FAINT = "#1f2937", "#4b5563"  # text on the light boxes
+OUTSIDE = "#7a808c"  # for text directly on the page, which may be white or nearly black
+GREEN = "#166534"  # accumulated and summed gradients
 
 TENSORS = {
     "leaf": {"shape": "cylinder", "fillcolor": "#d9f2e0", "color": "#15803d", "penwidth": "2.4"},

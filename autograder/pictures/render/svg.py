@@ -1,18 +1,18 @@
-"""An SVG file as an element of a page."""
+"""SVG files as elements of a page."""
 
 from __future__ import annotations
 
 import html
 import re
 
-_PAGE = 600  # points, 800 pixels: what a notebook leaves for an output on a small screen
-# JupyterLab and its exports show the file as an image without a greatest width, and a page that has the element in it
-# may have no rule for it either: one wider than the page gets smaller in both, instead of cut off.
+_PAGE = 600  # points, 800 pixels: the width of a notebook's output on a small screen
+# JupyterLab and its exports show the file as an image without a maximum width. A page with the element itself may have
+# no rule for it, either. With this style, an image wider than the page shrinks instead of being cut off.
 _FITS = "max-width:100%;height:auto"
 
 
 def svg_element(file: str, says: str) -> str:
-    """The `<svg>` of `file`, no wider than its page. `says` is for those who do not see it.
+    """Return the `<svg>` of `file`, no wider than its page, with `says` for screen readers.
 
     `file` has a viewBox, and width and height in points.
     """
