@@ -17,16 +17,26 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from ..errors import Broken
-from .course.folders import Record, alone, beside, fill, forget, recorded, replace, said, sweep
+from ..errors import UserError
+from .course.folders import (
+    Record,
+    describe_error,
+    drop_record,
+    locked,
+    recorded,
+    remove_leftovers,
+    swap_in,
+    temporary_sibling,
+    write_result,
+)
 from .course.gradebook import Book, BookClosed
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
 from .submission.answer_cells import unchanged_cells
-from .submission.folder import handed_in
-from .submission.grader import Standby
-from .submission.pipeline import Draft, Drafts, Result, fault
+from .submission.folder import read_submission
+from .submission.grader import RestartingEngine
+from .submission.pipeline import GradedSubmission, Pipeline, Result, fault
 from .submission.sanitize import Unreadable, read
 
 _LONG = 4.0  # seconds without a result, after which it is said whom it waits for
@@ -35,7 +45,7 @@ _LONG = 4.0  # seconds without a result, after which it is said whom it waits fo
 def grade(
     course: CourseSettings,
     assignment: str,
-    standby: Standby,
+    standby: RestartingEngine,
     *,
     jobs: int,
     force: bool = False,
@@ -46,17 +56,17 @@ def grade(
     """Grade the submissions of one assignment, `jobs` at a time; those that were graded before only with `force`.
 
     Only those of `students` if any are named. `seen` is told of each result, and how many there will be; `waits` of
-    the students whose submissions run while none ends. Raises Broken when nothing can be graded: an unknown
+    the students whose submissions run while none ends. Raises UserError when nothing can be graded: an unknown
     assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
     """
-    with alone(course.root, assignment), open_book(course) as book:
+    with locked(course.root, assignment), open_book(course) as book:
         return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen, waits))
 
 
 class Batch:
     """The submissions of one assignment, and all that is needed to run them."""
 
-    def __init__(self, course: CourseSettings, assignment: str, standby: Standby, book: Book) -> None:
+    def __init__(self, course: CourseSettings, assignment: str, standby: RestartingEngine, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
@@ -65,9 +75,9 @@ class Batch:
             self._released = book.released(assignment)
             self._known, self._due = book.standings(assignment), book.is_due(assignment)
         except BookClosed as closed:
-            raise Broken(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
+            raise UserError(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._remarks = RemarksFolder(course.root, assignment)
-        self._drafts = Drafts(course, assignment, standby, self._released, self._due)
+        self._drafts = Pipeline(course, assignment, standby, self._released, self._due)
 
     def all(
         self,
@@ -82,7 +92,7 @@ class Batch:
         if students:
             submissions = [folder for folder in submissions if folder.parent.name in students]
         for folder in submissions:
-            sweep(self._place(folder.parent.name))
+            remove_leftovers(self._place(folder.parent.name))
         changed: list[Path] = []
         for folder in submissions:
             if force or not self._unchanged(folder):
@@ -98,8 +108,8 @@ class Batch:
 
     def drafts(
         self, folders: list[Path], jobs: int, waits: Callable[[list[str]], None] = lambda students: None
-    ) -> Iterator[Draft]:
-        """Run submissions, `jobs` at a time, and write nothing. Raises Broken and CannotIsolate.
+    ) -> Iterator[GradedSubmission]:
+        """Run submissions, `jobs` at a time, and write nothing. Raises UserError and CannotIsolate.
 
         `waits` is told of the students whose submissions run while none ends for some seconds.
         """
@@ -110,7 +120,7 @@ class Batch:
         mine = os.sched_getaffinity(0)
         waiting, cores = iter(folders), itertools.cycle(random.sample(sorted(mine), len(mine)))
         with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as pool:
-            running: set[Future[Draft]] = set()
+            running: set[Future[GradedSubmission]] = set()
             while True:
                 # No more than are needed to keep all busy: what is done and not written costs memory.
                 for folder in waiting:
@@ -133,7 +143,7 @@ class Batch:
         if student not in self._known or self._remarks.read(student).failed:
             return False
         try:
-            found = handed_in(folder, self._released, self._course.ignore, self._due)
+            found = read_submission(folder, self._released, self._course.ignore, self._due)
             return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False
@@ -155,7 +165,7 @@ class Batch:
             result.state, result.reasons = "failed", [fault(error), *result.reasons]
         return result
 
-    def _write(self, draft: Draft) -> Result:
+    def _write(self, draft: GradedSubmission) -> Result:
         result = draft.result
         if result.state != "failed":
             result = self._write_graded(draft)
@@ -164,26 +174,26 @@ class Batch:
                 self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
         return result
 
-    def _write_graded(self, draft: Draft) -> Result:
+    def _write_graded(self, draft: GradedSubmission) -> Result:
         result, place = draft.result, self._place(draft.result.student)
         try:
-            with beside(place) as folder:
+            with temporary_sibling(place) as folder:
                 source = self._course.source(self._assignment)
                 record = Record(draft.digest, draft.renamed)
-                fill(folder, draft.files, source, self._course.ignore, draft.notebooks, record)
-                forget(place)  # if this ends between the gradebook and the folder, the next run does it again
+                write_result(folder, draft.files, source, self._course.ignore, draft.notebooks, record)
+                drop_record(place)  # if this ends between the gradebook and the folder, the next run does it again
                 self._compare(draft, place)
                 flags = self._flags(result.student, draft.remarks)
                 score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores, flags)
                 self._remarks.write(result.student, draft.remarks)
-                replace(place, folder)
+                swap_in(place, folder)
                 result.score = score
                 result.notes = [*result.notes, *self._kept_by_hand(result.student)]
                 return result
         except BookClosed as error:
             why = f"the gradebook cannot be written: {error}"
         except OSError as error:
-            why = said(error, place)
+            why = describe_error(error, place)
         except Exception as error:  # a course's own late penalty, say: the others are written
             why = fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]
@@ -208,7 +218,7 @@ class Batch:
                 flags[name] = False
         return flags
 
-    def _compare(self, draft: Draft, place: Path) -> None:
+    def _compare(self, draft: GradedSubmission, place: Path) -> None:
         """Find out which answers a person has graded already, as they are."""
         known = self._known.get(draft.result.student)
         for name, scores in draft.scores.items() if known and known.by_hand else ():
@@ -218,17 +228,17 @@ class Batch:
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
-    """Open a course's gradebook for grading. Raises Broken."""
+    """Open a course's gradebook for grading. Raises UserError."""
     with open_gradebook(course) as gradebook:
         yield Book(gradebook, course.late_penalty)
 
 
 @contextlib.contextmanager
 def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook. Raises Broken."""
+    """Open a course's gradebook. Raises UserError."""
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # SQLAlchemy's and alembic's, of many kinds
-        raise Broken(f"{course.db_url} cannot be opened: {error}") from error
+        raise UserError(f"{course.db_url} cannot be opened: {error}") from error
     with gradebook:
         yield gradebook

@@ -21,10 +21,10 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from .. import __version__
-from ..errors import Broken
+from ..errors import UserError
 from ..language import LANGUAGES
 from .batch import open_gradebook
-from .course.folders import recorded, said
+from .course.folders import describe_error, recorded
 from .course.settings import CourseSettings, course_settings
 from .submission.attachments import SECRET, TIMESTAMP
 
@@ -43,13 +43,13 @@ class Pages:
 def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     """Make the stale pages of one assignment, or of all that were graded. Returns the exit status: 1 if one failed.
 
-    With `release` all pages go to nbgrader's exchange. Raises Broken with the remedy when nothing was graded.
+    With `release` all pages go to nbgrader's exchange. Raises UserError with the remedy when nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     course = course_settings(root)
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen or not any(course.graded(name) for name in chosen):
-        raise Broken(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
+        raise UserError(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
     status = 0
     for name in chosen:
         pages = _make(course, name)
@@ -84,7 +84,7 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
                 command = f"nbgrader generate_feedback {assignment} --student '{student}' --force"
                 pages.failed[student] = f"`{command}` says why"
             except OSError as error:
-                pages.failed[student] = said(error, place)
+                pages.failed[student] = describe_error(error, place)
             else:
                 pages.made.append(student)
     return pages

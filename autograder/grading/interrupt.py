@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from .sandbox.process_memory import tree
+from .sandbox.process_memory import descendants
 
 STATUS = 130  # of a command that Ctrl+C has ended, as shells have it
 
@@ -44,7 +44,7 @@ class Interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the line of progress
         os.write(2, f"{start}autograder: stopped: {self.kept}\n".encode(errors="backslashreplace"))
-        for process in tree(os.getpid())[1:]:
+        for process in descendants(os.getpid())[1:]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         with contextlib.suppress(Exception):

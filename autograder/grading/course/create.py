@@ -17,7 +17,7 @@ from nbgrader.api import Gradebook
 from ...authoring.build import COURSE, Collection
 from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import digest
-from ...errors import Broken
+from ...errors import UserError
 from .nbgrader_path import put_interpreter_on_path
 from .upgrade import is_handed_in, list_differences, release_commands
 
@@ -25,7 +25,7 @@ _TEXTS = Path(__file__).parents[1] / "templates" / "course"
 _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
 
 
-class NoCourse(Broken):
+class NoCourse(UserError):
     """A course folder cannot be made: why, and what to do about it."""
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from nbformat.notebooknode import NotebookNode
 from nbgrader.utils import find_all_files
 
-from ...errors import Broken
+from ...errors import UserError
 
 RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -30,22 +30,22 @@ class Record:
 
 
 @contextlib.contextmanager
-def alone(root: Path, assignment: str) -> Iterator[None]:
+def locked(root: Path, assignment: str) -> Iterator[None]:
     """Let no second grader work on the same assignment. The lock ends with the process, however it ends.
 
-    Raises Broken when another one is at work, or when the course folder cannot be written.
+    Raises UserError when another one is at work, or when the course folder cannot be written.
     """
     folder = root / ".autograder"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = os.open(folder / f"{assignment}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise Broken(f"{said(error, folder)}: a course folder must be writable to be graded") from error
+        raise UserError(f"{describe_error(error, folder)}: a course folder must be writable to be graded") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise Broken(f"another grader is at work on {assignment}: wait for it, or end it") from None
+        raise UserError(f"another grader is at work on {assignment}: wait for it, or end it") from None
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ def alone(root: Path, assignment: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def beside(place: Path) -> Iterator[Path]:
+def temporary_sibling(place: Path) -> Iterator[Path]:
     """A new folder on the same disk, which is gone in the end unless it was moved."""
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.parent / f".{place.name}.{os.getpid()}"
@@ -64,7 +64,7 @@ def beside(place: Path) -> Iterator[Path]:
         _remove(draft)
 
 
-def fill(
+def write_result(
     folder: Path,
     files: Mapping[str, bytes],
     source: Path,
@@ -103,19 +103,19 @@ def write_notebook(path: Path, notebook: NotebookNode) -> None:
 
 
 def recorded(place: Path) -> Record:
-    """Return what the graded submission in `place` was made of, as `fill` was told; an empty record if nobody knows."""
+    """Return the record that `write_result` left in `place`; an empty one if there is none."""
     try:
         return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Record("")
 
 
-def forget(place: Path) -> None:
+def drop_record(place: Path) -> None:
     """Let what is in `place` count as made of something else."""
     (place / RECORD).unlink(missing_ok=True)
 
 
-def replace(place: Path, folder: Path) -> None:
+def swap_in(place: Path, folder: Path) -> None:
     """Put `folder` in the place of what is there."""
     old = place.parent / f".{place.name}.old"
     with contextlib.suppress(FileNotFoundError):
@@ -124,14 +124,14 @@ def replace(place: Path, folder: Path) -> None:
     _remove(old)
 
 
-def sweep(place: Path) -> None:
+def remove_leftovers(place: Path) -> None:
     """Remove what a grader that was killed has left beside `place`. Only while no other grader is at work."""
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)
 
 
-def said(error: OSError, where: Path) -> str:
+def describe_error(error: OSError, where: Path) -> str:
     """The file and the cause; `where` when the system does not say which file it was."""
     return f"{error.filename or where}: {error.strerror or error}"
 

@@ -24,13 +24,13 @@ from ...authoring.redaction import read_module
 from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected, expect
-from ...errors import Broken
+from ...errors import UserError
 
 _PACKAGE = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class Answers:
+class ExpectedResults:
     """A lesson, its exercises, and what is expected of each on its hidden cases."""
 
     lesson: Lesson
@@ -56,11 +56,11 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
     return None
 
 
-def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers:
+def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
     """The answers of a lesson and its exercises in a course.
 
     They are kept in the course's `.autograder` as long as neither the lesson, the checker, torch nor the secret change.
-    Raises Broken, with what to do about it.
+    Raises UserError, with what to do about it.
     """
     secret = _secret(course)
     seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
@@ -70,7 +70,7 @@ def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers
         stored = json.loads(cache.read_text(encoding="utf-8"))
         if stored["stamp"] == stamp:
             expected = {name: Expected.from_json(data) for name, data in stored["expected"].items()}
-            return Answers(lesson, known, expected)
+            return ExpectedResults(lesson, known, expected)
     except (OSError, ValueError, LookupError, TypeError):
         pass  # none yet, or cut off: made anew
     ran = run(lesson, known)
@@ -81,7 +81,7 @@ def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers
     }
     data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
     _write_private(cache, json.dumps(data))
-    return Answers(lesson, known, expected)
+    return ExpectedResults(lesson, known, expected)
 
 
 def seed_of(secret: str, exercise: Exercise) -> str:
@@ -95,10 +95,10 @@ def _secret(course: Path) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise Broken(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
+        raise UserError(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
                      f"`autograder course {course}`, which adds what is missing") from error  # fmt: skip
     if len(secret) < 32:
-        raise Broken(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
+        raise UserError(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
     return secret
 
 

@@ -16,7 +16,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES
 from .sandbox_traits import SandboxTraits
 
@@ -116,10 +116,12 @@ class CourseSettings:
 
 
 def course_settings(root: Path) -> CourseSettings:
-    """Read the settings of the course in `root`. Raises Broken when it is none."""
+    """Read the settings of the course in `root`. Raises UserError when it is none."""
     root = root.resolve()
     if not (root / "nbgrader_config.py").is_file():
-        raise Broken(f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`")
+        raise UserError(
+            f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`"
+        )
     with _in(root):
         app = NbGrader()
         app.log.setLevel(logging.ERROR)

@@ -12,15 +12,15 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from ..course.assignment_files import encoded, encoded_files
-from ..course.folders import forget
+from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
 from ..limits import Limits
 from ..sandbox.engine import Engine
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
-from ..submission.folder import handed_in
-from ..submission.grader import Bench, Job, NoTemplate, Standby
+from ..submission.folder import read_submission
+from ..submission.grader import Grader, Job, NoTemplate, RestartingEngine
 from ..submission.reasons import list_changes, list_incidents
 from ..submission.sanitize import Unreadable, parse, sanitize
 
@@ -62,7 +62,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
         try:
-            found = handed_in(folder, released, ignore, due)
+            found = read_submission(folder, released, ignore, due)
             data = found.raw[ours["notebook"]]
             raw = parse(data, f"{ours['notebook']}.ipynb")
         except (Unreadable, KeyError):  # nbgrader has read it
@@ -109,7 +109,7 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         course = CourseDirectory(config=self.config)
-        forget(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
+        drop_record(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
         folder, reasons = RemarksFolder(Path.cwd(), ours["assignment"]), _reasons.pop(_key(ours), [])
         earlier = folder.read(ours["student"])
         others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
@@ -136,17 +136,17 @@ def _key(ours: Any) -> tuple[str, str, str]:
     return ours["assignment"], ours["student"], ours["notebook"]
 
 
-_benches: dict[tuple[Limits, bool], Bench] = {}
+_benches: dict[tuple[Limits, bool], Grader] = {}
 _jobs: dict[tuple[object, ...], Job] = {}
 
 
-def _bench(limits: Limits, isolated: bool) -> Bench:
+def _bench(limits: Limits, isolated: bool) -> Grader:
     """One template serves all submissions of a run; formgrader's server keeps it between two clicks."""
     key = (limits, isolated)
     if key not in _benches:
-        standby = Standby(lambda: Engine(limits, isolated=isolated))
+        standby = RestartingEngine(lambda: Engine(limits, isolated=isolated))
         atexit.register(standby.close)
-        _benches[key] = Bench(standby)
+        _benches[key] = Grader(standby)
     return _benches[key]
 
 

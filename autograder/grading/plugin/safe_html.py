@@ -11,7 +11,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.verdict import MIME, Verdict
 from ...language import LANGUAGES
-from ..submission.outputs import kept_outputs
+from ..submission.outputs import safe_outputs
 
 _TAGS = "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|sup|sub"
 # What the renderer writes of plain Markdown: known tags, attributes in quotes, links that lead to pages and pictures.
@@ -47,7 +47,7 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return cell, resources
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
-        safe = kept_outputs([output], number or 0)
+        safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
             try:

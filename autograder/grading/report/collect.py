@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ...authoring.build import COURSE, private
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ...exercises import Unknown
 from ...language import Text
 from ..course.remarks import RemarksFolder
@@ -32,10 +32,10 @@ _NOT_IN_BOOK = Text(
 
 
 def collect(course: CourseSettings, assignment: str) -> Graded:
-    """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
+    """Read what there is of an assignment. Raises UserError, with the remedy, when nothing of it has been graded."""
     folders = {folder.parent.name: folder for folder in course.graded(assignment)}
     if not folders:
-        raise Broken(
+        raise UserError(
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
             f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
@@ -107,12 +107,12 @@ def _from_gradebook(
                 graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
             return graded, names, scores, waiting, flagged
     except MissingEntry as missing:
-        raise Broken(
+        raise UserError(
             f"the gradebook of {course.root} has no assignment {assignment}: "
             f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
         ) from missing
     except SQLAlchemyError as error:
-        raise Broken(f"{course.db_url} cannot be read: {error}") from error
+        raise UserError(f"{course.db_url} cannot be read: {error}") from error
 
 
 def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:

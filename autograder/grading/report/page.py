@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ...checking.card import inline
 from ...checking.verdict import STATES
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES, Text
 from ...messages.interface import MESSAGES
 from ...messages.report import WORDS, label_of, said
@@ -33,13 +33,13 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
     """Write the page of one assignment, or of all that were graded, and return the pages.
 
     The English one is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. Without a `language` it is
-    the course's. Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
+    the course's. Raises UserError with the remedy when nothing has been graded, or a page cannot be written.
     """
     course = course_settings(root)
     language = language or course.language
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
-        raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
+        raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     made = []
     for name in chosen:
         ending = "" if language == LANGUAGES[0] else f".{language}"
@@ -49,7 +49,7 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
             path.parent.mkdir(exist_ok=True)
             path.write_text(page, encoding="utf-8")
         except OSError as error:
-            raise Broken(f"{path}: {error.strerror}: the course folder must be writable") from error
+            raise UserError(f"{path}: {error.strerror}: the course folder must be writable") from error
         made.append(path)
     return made
 

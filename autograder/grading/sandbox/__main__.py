@@ -10,16 +10,16 @@ import socket
 import sys
 
 from .libc import CannotIsolate
-from .memory import kept, use_heap
-from .namespaces import prepare
+from .memory import gc_frozen, use_heap
+from .namespaces import isolate_template
 
 control = socket.socket(fileno=int(sys.argv[1]))
 isolated = sys.argv[2] == "full"
 try:
     if isolated:
-        prepare()
+        isolate_template()
     use_heap()
-    with kept():
+    with gc_frozen():
         from .template import Template  # torch and all the rest: in the process that is the template from now on
 
         template = Template(control, isolated)

@@ -10,18 +10,18 @@ from contextlib import contextmanager
 
 from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 
-from .channel import pin
+from .channel import bind_methods
 
 _SIGNALS = tuple(map(int, signal.valid_signals()))
 _Handlers = dict[int, Callable[..., object]]
 
 
-class LeftOn:
+class ActiveHooks:
     """A comparison with what was on in the template."""
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()
-        pin(self)
+        bind_methods(self)
 
     @contextmanager
     def in_order(self) -> Iterator[None]:

@@ -37,7 +37,7 @@ class Malformed(Exception):
     """What came is not a message."""
 
 
-def pin(thing: object) -> None:
+def bind_methods(thing: object) -> None:
     """Look the methods of an object up once: to replace them on its class then changes nothing."""
     for name, member in vars(type(thing)).items():
         if callable(member) and not name.startswith("__"):
@@ -56,7 +56,7 @@ class Channel:
         self._keyed = hashlib.blake2b(digest_size=_PROOF)
         self._sent = self._received = 0
         self._come = bytearray()  # and not yet a message
-        pin(self)
+        bind_methods(self)
 
     def agree(self, key: str) -> None:
         """Use `key`, in hexadecimal digits, from now on."""

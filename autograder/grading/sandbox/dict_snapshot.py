@@ -38,7 +38,7 @@ def _places(address: int, count: int) -> NDArray[np.int64]:
 _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
-class Table:
+class DictSnapshot:
     """One dict: where the words are that it consists of, and what was there."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
@@ -98,10 +98,10 @@ def _has_versions() -> bool:
 _VERSIONED = _has_versions()
 
 
-class Tables:
+class DictSnapshots:
     """Many dicts, compared together."""
 
-    def __init__(self, tables: Iterable[Table]) -> None:
+    def __init__(self, tables: Iterable[DictSnapshot]) -> None:
         self._all = list(tables)
         self._unreadable = {index for index, table in enumerate(self._all) if not table.readable}
         self._heads = np.stack([table.head for table in self._all])

@@ -22,9 +22,9 @@ from ...checking.deadline import Deadline, waited
 from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .libc import CannotIsolate
-from .process_memory import memory, tree
+from .process_memory import descendants, memory
 from .run_codec import Rehearsal
-from .template_process import LARGEST_REPLY, Starting
+from .template_process import LARGEST_REPLY, TemplateProcess
 
 _GRACE = 3.0  # seconds after a child should have stopped a cell itself
 _START = 60.0  # seconds that a fork and its namespaces may take on a busy machine, and to take what is sent
@@ -45,13 +45,13 @@ class Engine:
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, isolated: bool = True, starting: Starting | None = None
+        self, limits: Limits | None = None, *, isolated: bool = True, starting: TemplateProcess | None = None
     ) -> None:
         self.limits, self.isolated = limits or Limits(), isolated
         self._lock = threading.Lock()
         self._sibling: Child | None = None
         self._sibling_lock = threading.Lock()
-        self._template = starting or Starting(isolated)
+        self._template = starting or TemplateProcess(isolated)
         self._template.wait()
 
     def __enter__(self) -> Engine:
@@ -109,7 +109,7 @@ class Engine:
             self._sibling = None
             if not self._rehearses(asked):
                 self._template.end()  # it cannot be forked any more: another one, which only loads the exercises
-                self._template = Starting(self.isolated)
+                self._template = TemplateProcess(self.isolated)
                 self._template.wait()
                 self._rehearses(Rehearsal(asked.lesson, asked.module))
 
@@ -191,7 +191,7 @@ class Child:
         return waited(self._process)
 
     def _look(self) -> None:
-        if sum(map(memory, tree(self._process))) > self._limits.memory:
+        if sum(map(memory, descendants(self._process))) > self._limits.memory:
             raise Ended("memory")
 
     def kill(self) -> None:

@@ -27,10 +27,10 @@ from typing import Any
 import torch
 
 from ...checking.exercise import Exercise
-from .active_hooks import LeftOn
+from .active_hooks import ActiveHooks
 from .audit_hook import watch
-from .channel import pin
-from .dict_snapshot import Table, Tables
+from .channel import bind_methods
+from .dict_snapshot import DictSnapshot, DictSnapshots
 
 _GUARDED = re.compile(
     r"builtins|torch|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
@@ -65,7 +65,7 @@ class _Names:
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
         self.where, self._namespace, self._was, self._hiding = where, namespace, was, hiding
         items = namespace if isinstance(namespace, dict) else gc.get_referents(namespace)[0]  # `vars` of a class
-        self.table = Table(items)
+        self.table = DictSnapshot(items)
         self.addresses = self.addresses_now()
 
     def addresses_now(self) -> bytes:
@@ -105,9 +105,9 @@ class Guard:
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None
         self._look_at(self._names)
-        processwide = LeftOn()
+        processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
-        pin(self)
+        bind_methods(self)
 
     def _watch(
         self,
@@ -158,7 +158,7 @@ class Guard:
 
     def _look_at(self, names: list[_Names]) -> None:
         self._looked_at = names
-        self._tables = Tables(each.table for each in names)
+        self._tables = DictSnapshots(each.table for each in names)
         self._addresses = _digest(each.addresses for each in names)
 
     def changed(self) -> list[str]:

@@ -58,7 +58,7 @@ class _Arenas(ctypes.Structure):
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def gc_frozen() -> Iterator[None]:
     """What is imported and made inside stays for good: no collection walks over it, which for all of torch takes as
     long as ten submissions, and in a child would copy every page of it."""
     gc.disable()

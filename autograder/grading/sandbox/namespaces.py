@@ -3,8 +3,8 @@
 What is inside sees: the interpreter, the installed packages and the standard libraries, read-only; empty folders for
 home and tmp; its own processes and nothing of the machine's; no network. It holds no capability and can get none.
 
-The template is put apart once (`prepare`, `go_inside`), which costs most; each child of it goes the rest of the way
-(`between_forks` in the template, `enter` in the child).
+The template is isolated once (`isolate_template`, `enter_root`), which costs most. Each child goes the rest of the way
+(`new_pid_namespace` in the template, `isolate_child` in the child).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ INSIDE, NOBODY = 1000, 65534  # the user inside; the real one when the grader is
 _ALL = ["0", "0", "4294967295"]  # a uid_map that changes nothing: the machine itself
 
 
-def prepare() -> None:
+def isolate_template() -> None:
     """Put the calling process, while it is small, apart from the machine's processes and mounts.
 
     Returns in a new process, the first of its process namespace; the calling one waits for it and ends with it.
@@ -60,15 +60,15 @@ def prepare() -> None:
     _fork_first()
 
 
-def go_inside() -> None:
-    """After `prepare`: into a file system of its own. Raises CannotIsolate."""
+def enter_root() -> None:
+    """After `isolate_template`: into a file system of its own. Raises CannotIsolate."""
     root.make(INSIDE)
     root.change()
     syscalls.program()  # made once, for all children
 
 
 @contextlib.contextmanager
-def between_forks() -> Iterator[None]:
+def new_pid_namespace() -> Iterator[None]:
     """What the template forks inside becomes the first process of a new process namespace."""
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     template = os.getpid()
@@ -81,7 +81,7 @@ def between_forks() -> Iterator[None]:
             os.close(own)
 
 
-def enter(limits: Limits) -> None:
+def isolate_child(limits: Limits) -> None:
     """Go the rest of the way, in a fork of the template. Raises CannotIsolate before anything is run.
 
     File descriptors stay open: closing them is the caller's affair.

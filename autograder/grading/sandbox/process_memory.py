@@ -11,7 +11,7 @@ from pathlib import Path
 _PAGE = resource.getpagesize()
 
 
-def tree(process: int) -> list[int]:
+def descendants(process: int) -> list[int]:
     """A process and everything below it."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):

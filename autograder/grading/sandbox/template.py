@@ -28,9 +28,9 @@ from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
 from .memory import begin_fresh, fill_holes
-from .namespaces import between_forks, end_with_parent, enter, go_inside
+from .namespaces import end_with_parent, enter_root, isolate_child, new_pid_namespace
 from .run_codec import Rehearsal
-from .warmup import rehearse, warm_shell
+from .warmup import warm_shell, warm_up
 from .worker import serve
 
 
@@ -45,7 +45,7 @@ class Template:
         self._shell._orig_sys_modules_main_mod = None  # the module that holds this object
         self._shell.builtin_trap.__enter__()  # for good: put in and taken out with each cell, the guard sees a change
         if isolated:
-            go_inside()
+            enter_root()
         home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
@@ -76,7 +76,7 @@ class Template:
         if asked.module:
             name = f"autograder.exercises.{asked.lesson}"
             self._modules[asked.lesson] = exercises.module_of_source(name, asked.module, f"<{name}>")
-        single = rehearse(self._shell, self._modules, asked)
+        single = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._control.send(json.dumps({"single": single}).encode())
 
@@ -90,7 +90,7 @@ class Template:
             gc.freeze()  # as `memory.kept` does: what the rehearsal has left
         folder = None if self._isolated else tempfile.mkdtemp()
         os.sched_setaffinity(0, cores)
-        with between_forks() if self._isolated else contextlib.nullcontext():
+        with new_pid_namespace() if self._isolated else contextlib.nullcontext():
             process = os.fork()
         if process == 0:
             self._control.close()
@@ -118,7 +118,7 @@ class Template:
             channel = Channel(socket.socket(fileno=end))
             try:
                 if folder is None:
-                    enter(limits)
+                    isolate_child(limits)
                 else:
                     _as_it_is(folder)
             except (CannotIsolate, OSError) as refused:

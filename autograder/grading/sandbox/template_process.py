@@ -15,7 +15,7 @@ from .libc import CannotIsolate
 LARGEST_REPLY = 4096  # bytes of a message from it
 
 
-class Starting:
+class TemplateProcess:
     """One such process, `control` the socket to it. As a context manager it ends the process if nobody else did."""
 
     def __init__(self, isolated: bool) -> None:
@@ -39,7 +39,7 @@ class Starting:
                 start_new_session=True,
             )
 
-    def __enter__(self) -> Starting:
+    def __enter__(self) -> TemplateProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:

@@ -56,7 +56,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     return shell
 
 
-def rehearse(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
+def warm_up(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
     """Import modules, run a lesson's cells as they were released, and its probes on every mistake.
 
     The mistakes are forgotten: no child finds them. Returns whether the process can still be forked: with a second

@@ -27,7 +27,7 @@ from ...checking.judge import screen
 from ...checking.observe import Run, code_digest, functions_of, observe_in_order
 from ...messages.interface import message
 from ..limits import Limits
-from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
+from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from .guard import Guard
 from .run_codec import pack_run
 from .shell import Shell, Stream
@@ -96,7 +96,7 @@ class Worker:
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # before the last observation
         self._descriptors = _Descriptors()
-        pin(self)
+        bind_methods(self)
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
         """Put an assignment's files beside the notebook, and get the exercises before any student's line runs.
@@ -210,7 +210,7 @@ class _Descriptors:
             os.dup2(file, number)
             os.close(file)
             self._files[number] = os.fstat(number).st_ino
-        pin(self)
+        bind_methods(self)
 
     def take(self, number: int, most: int) -> bytes:
         """At most so many bytes of what was written since it was last asked. Nothing if the submission has put

@@ -49,7 +49,9 @@ class HandedIn:
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool) -> HandedIn:
+def read_submission(
+    folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
+) -> HandedIn:
     """Read the notebooks of a submission, and the files beside them that nbgrader does not `ignore`.
 
     When the assignment is `due` at some time, a submission without a time is a reason to look. Raises Unreadable when

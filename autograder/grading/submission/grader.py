@@ -17,13 +17,13 @@ from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ..course import hidden_cases as hidden
 from ..sandbox.engine import Ended, Engine, Salts
-from .judgement import Judge
-from .notebook_run import Outcome, run
+from .judgement import LessonJudge
+from .notebook_run import Outcome, run_notebook
 from .sanitize import Released
-from .self_test import rehearse, try_solution
+from .self_test import grade_solution, warm_up
 
 
 class Turns:
@@ -66,11 +66,11 @@ _STARTS = 2  # a template that ends again is no accident
 _REAPED = 0.2  # seconds from the end of a template's children, which the kernel kills first, to its own
 
 
-class NoTemplate(Broken):
+class NoTemplate(UserError):
     """There is no template process any more, and none is started again."""
 
 
-class Standby:
+class RestartingEngine:
     """Use it as a context manager, from any number of threads. `start` makes an engine."""
 
     def __init__(self, start: Callable[[], Engine]) -> None:
@@ -78,7 +78,7 @@ class Standby:
         self._engine: Engine | None = None
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Standby:
+    def __enter__(self) -> RestartingEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -137,15 +137,15 @@ class Job:
         return hidden.lesson_of(self.course, self.name)
 
     @cached_property
-    def judge(self) -> Judge | None:
-        """Raises Broken."""
-        return Judge(hidden.answers(self.course, *self.lesson)) if self.lesson else None
+    def judge(self) -> LessonJudge | None:
+        """Raises UserError."""
+        return LessonJudge(hidden.expected_results(self.course, *self.lesson)) if self.lesson else None
 
 
-class Bench:
+class Grader:
     """Serves any number of threads."""
 
-    def __init__(self, standby: Standby) -> None:
+    def __init__(self, standby: RestartingEngine) -> None:
         self._standby = standby
         self._tried: dict[Job, None] = {}  # in their order
         self._salts: Salts | None = None
@@ -153,7 +153,10 @@ class Bench:
         self._turns = Turns()
 
     def prepare(self, job: Job) -> Salts:
-        """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
+        """Return an engine that has passed the self-test for `job` and all earlier jobs.
+
+        Raises UserError and CannotIsolate.
+        """
         with self._preparing:
             while True:
                 known = self._salts if job in self._tried else None
@@ -171,10 +174,10 @@ class Bench:
             try:
                 for each in rehearsing.result():
                     if each.judge:
-                        try_solution(engine, each.judge, each.released, each.files)
-            except (Broken, Ended, OSError, RuntimeError) as error:
+                        grade_solution(engine, each.judge, each.released, each.files)
+            except (UserError, Ended, OSError, RuntimeError) as error:
                 if not self._standby.lost(engine):
-                    raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+                    raise error if isinstance(error, UserError) else UserError(_INTERRUPTED) from error
             else:
                 self._tried[job] = None
                 self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
@@ -185,7 +188,7 @@ class Bench:
         jobs = [job] if same else [*(self._tried | {job: None})]
         for each in jobs:
             if each.lesson:
-                rehearse(engine, *each.lesson, each.files)
+                warm_up(engine, *each.lesson, each.files)
         engine.fork().kill()  # can it be isolated at all? And what the first fork costs more than others is paid here
         return jobs
 
@@ -193,7 +196,7 @@ class Bench:
         """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
 
         Run it once more when its process ended by itself, as often as the template ended under it, and once more alone
-        when it ran out of time on a busy machine. Raises Broken and CannotIsolate.
+        when it ran out of time on a busy machine. Raises UserError and CannotIsolate.
         """
         with self._turns.shared():
             outcome = self._run(job, notebook, beside)
@@ -207,7 +210,7 @@ class Bench:
         while True:
             salts = self.prepare(job)
             try:
-                outcome = run(salts.engine, notebook, job.judge, job.files, salts, beside)
+                outcome = run_notebook(salts.engine, notebook, job.judge, job.files, salts, beside)
             except Ended:  # not the submission's own process, but the one that it is compared with: all anew
                 salts.engine.close()
                 outcome = Outcome(ended="died")

@@ -16,7 +16,7 @@ from ...checking.judge import judge
 from ...checking.verdict import MIME, Verdict
 from ...language import Note
 from ...messages.interface import message
-from ..course.hidden_cases import Answers
+from ..course.hidden_cases import ExpectedResults
 from ..sandbox.run_codec import unpack_run
 from .outputs import output
 
@@ -87,10 +87,10 @@ class Judgement:
         return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
 
 
-class Judge:
+class LessonJudge:
     """Of the answers to one lesson. Serves any number of threads."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: ExpectedResults) -> None:
         self.answers = answers
         self._known: dict[tuple[str, bytes], Judgement] = {}
         self._forgetting = threading.Lock()

@@ -19,8 +19,8 @@ from ...language import LANGUAGES, Note
 from ..sandbox.engine import Ended, Engine, Salts
 from ..sandbox.run_codec import unpack_note
 from .dialogue import Dialogue
-from .judgement import Judge, Judgement, explain_import, stopped
-from .outputs import Room, kept_outputs
+from .judgement import Judgement, LessonJudge, explain_import, stopped
+from .outputs import OutputBudget, safe_outputs
 
 _MOST_NOTES = 20
 _BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
@@ -48,10 +48,10 @@ class Outcome:
         return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
-def run(
+def run_notebook(
     engine: Engine,
     notebook: NotebookNode,
-    judge: Judge | None,
+    judge: LessonJudge | None,
     files: dict[str, str],
     salts: Salts,
     beside: dict[str, str] | None = None,
@@ -81,7 +81,7 @@ class _Run:
         self,
         engine: Engine,
         notebook: NotebookNode,
-        judge: Judge | None,
+        judge: LessonJudge | None,
         files: dict[str, str],
         salts: Salts,
         beside: dict[str, str],
@@ -93,7 +93,7 @@ class _Run:
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
-        self._room = Room()
+        self._room = OutputBudget()
 
     def run(self) -> Outcome:
         start = time.monotonic()
@@ -180,7 +180,7 @@ class _Run:
             # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
-        outputs = kept_outputs(answer.get("outputs"), number, self._room)
+        outputs = safe_outputs(answer.get("outputs"), number, self._room)
         if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
             self._outcome.late = True
             seconds = self._engine.limits.cell_seconds

@@ -60,7 +60,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 
 @dataclass
-class Room:
+class OutputBudget:
     """What is left for the outputs of a whole notebook."""
 
     characters: int = 32 << 20
@@ -77,13 +77,13 @@ class Room:
         return True
 
 
-def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[NotebookNode]:
+def safe_outputs(raw: object, number: int, room: OutputBudget | None = None) -> list[NotebookNode]:
     """Outputs as a child sent them, made anew as nbformat has them. What has another form is left out.
 
     Text, errors and bitmaps stay as they are; HTML loses its scripts; a record of a verdict is never a student's.
     What there is no `room` for is left out, too. An error says so: to nbgrader a cell that shows nothing has passed.
     """
-    room = room or Room()
+    room = room or OutputBudget()
     listed = raw if isinstance(raw, list) else [None]
     found = [_kept(each, number, room) for each in listed[:_MOST]]
     if None in found or len(listed) > _MOST:
@@ -92,7 +92,7 @@ def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[Not
     return [each for each in found if each is not None]
 
 
-def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
+def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
     match raw:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
             return output("stream", name=name, text=text) if room.take({name: text}) else None
@@ -107,7 +107,7 @@ def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
     return None
 
 
-def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
+def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | None:
     """What of a display is shown; None when there is no room for it."""
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ...errors import Broken
+from ...errors import UserError
 from ..course.assignment_files import encoded, encoded_files
-from ..course.folders import said
+from ..course.folders import describe_error
 from ..course.gradebook import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..course.settings import CourseSettings
 from ..sandbox.libc import CannotIsolate
-from ..sandbox.memory import kept
-from .folder import handed_in
-from .grader import Bench, Job, Standby
+from ..sandbox.memory import gc_frozen
+from .folder import read_submission
+from .grader import Grader, Job, RestartingEngine
 from .outputs import LimitOutput
 from .reasons import list_changes, list_incidents
 from .sanitize import Sanitized, Unreadable, parse, sanitize
@@ -41,7 +41,7 @@ class Result:
 
 
 @dataclass
-class Draft:
+class GradedSubmission:
     """A submission that has been run and not been written."""
 
     result: Result
@@ -54,7 +54,7 @@ class Draft:
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
-class Drafts:
+class Pipeline:
     """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads.
 
     `due`: it has to be handed in by some time.
@@ -64,47 +64,47 @@ class Drafts:
         self,
         course: CourseSettings,
         assignment: str,
-        standby: Standby,
+        standby: RestartingEngine,
         released: dict[str, ReleasedNotebook],
         due: bool,
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
         self._ignore, self._due = course.ignore, due
         self.running: dict[str, None] = {}  # the students whose submissions run now
-        self._bench, self._jobs = Bench(standby), dict[str, Job]()
+        self._bench, self._jobs = Grader(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
     def prepare(self) -> None:
-        """Get ready for the first one. Raises Broken and CannotIsolate."""
+        """Get ready for the first one. Raises UserError and CannotIsolate."""
         files = encoded_files(self._source)
-        with kept():  # what is made for all of a class is not looked through again with each submission
+        with gc_frozen():  # what is made for all of a class is not looked through again with each submission
             for name, released in self._released.items():
                 self._jobs[name] = Job(self._root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
 
-    def of(self, folder: Path) -> Draft:
+    def of(self, folder: Path) -> GradedSubmission:
         """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
         student = folder.parent.name
         self.running[student] = None
         try:
             return self._run(student, folder)
-        except (Unreadable, Broken) as error:
+        except (Unreadable, UserError) as error:
             why = str(error)
         except OSError as error:
-            why = said(error, folder)
+            why = describe_error(error, folder)
         except CannotIsolate as error:
             why = f"its process could not be isolated: {error}"
         except Exception as error:  # ours, but only this submission's: the others are graded
             why = fault(error)
         finally:
             self.running.pop(student, None)
-        return Draft(Result(student, "failed", reasons=[why]))
+        return GradedSubmission(Result(student, "failed", reasons=[why]))
 
-    def _run(self, student: str, folder: Path) -> Draft:
+    def _run(self, student: str, folder: Path) -> GradedSubmission:
         """Run every notebook of a submission."""
-        found = handed_in(folder, self._released, self._ignore, self._due)
+        found = read_submission(folder, self._released, self._ignore, self._due)
         remarks = Remarks(found.reasons, found.notes)
-        draft = Draft(
+        draft = GradedSubmission(
             Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
         )
         beside = encoded(found.extras.own)
@@ -125,7 +125,7 @@ class Drafts:
         except Unreadable as error:
             raise Unreadable(f"{name}.ipynb has {error}") from error
 
-    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
+    def _run_notebook(self, draft: GradedSubmission, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
         released = self._released[name]
         outcome = self._bench.run(self._jobs[name], clean.notebook, beside)
         if outcome.ended == "died":

@@ -11,18 +11,18 @@ from ...authoring.notebooks import OneLanguage, settings, source_notebook, stude
 from ...authoring.redaction import read_module
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES
 from ..sandbox.engine import Engine, Salts
 from ..sandbox.run_codec import Rehearsal
-from .judgement import Judge
-from .notebook_run import run
+from .judgement import LessonJudge
+from .notebook_run import run_notebook
 from .sanitize import Released, sanitize
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
-def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
+def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
     """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
     source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
     if path.is_file():
@@ -40,11 +40,11 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
         engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
 
 
-def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:
-    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points."""
+def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Released], files: dict[str, str]) -> None:
+    """Run the notebook with the solutions in as a submission. Raises UserError when it does not get all points."""
     answers = judge.answers
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
-    outcome = run(engine, clean.notebook, judge, files, Salts(engine))
+    outcome = run_notebook(engine, clean.notebook, judge, files, Salts(engine))
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()
@@ -52,7 +52,7 @@ def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], fi
     ]
     if outcome.ended or wrong or outcome.flags:
         said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
-        raise Broken(
+        raise UserError(
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"
         )
