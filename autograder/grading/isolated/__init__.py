@@ -1,1 +1,1 @@
-"""The wall: a warm template, forks of it that see nothing of the machine, and plain data in between."""
+"""The sandbox: a warm template, isolated forks of it, and plain data in between."""

@@ -1,6 +1,8 @@
-"""The template's process, as `engine` starts it: put apart from the machine while it is small, then warmed.
+"""Entry point of the template process, started by `engine`.
 
-python -P -m autograder.grading.isolated DESCRIPTOR full|none
+The process isolates itself while it is small, then imports torch and warms up.
+
+python -P -m autograder.grading.sandbox DESCRIPTOR full|none
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ try:
         isolate_template()
     use_heap()
     with gc_frozen():
-        from .template import Template  # torch and all the rest: in the process that is the template from now on
+        from .template import Template  # imports torch: after isolation, with the collector off
 
         template = Template(control, isolated)
 except CannotIsolate as refused:

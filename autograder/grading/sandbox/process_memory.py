@@ -1,4 +1,4 @@
-"""What a process and all that it has started hold of the machine's memory, seen from outside. Linux only."""
+"""Memory use of a process and its descendants, measured from outside. Linux only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAGE = resource.getpagesize()
 
 
 def descendants(process: int) -> list[int]:
-    """A process and everything below it."""
+    """Return a process and its descendants."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -26,7 +26,7 @@ def descendants(process: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Bytes that a process holds for itself; of pages that several share, its part."""
+    """Return the bytes that a process uses privately, plus its share of shared pages."""
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
         return sum(int(kb) << 10 for kb in re.findall(r"^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB", text, re.M))
