@@ -1,4 +1,4 @@
-"""One submission, from its folder to what is written of it: read, sanitized, run and scored."""
+"""The grading pipeline of one submission: read, sanitize, run, score."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what else there is to say: nobody has to look
+    notes: list[str] = field(default_factory=list)  # remarks that need no review
 
 
 @dataclass
 class GradedSubmission:
-    """A submission that has been run and not been written."""
+    """A submission that has been run but not yet written to the course folder."""
 
     result: Result
-    digest: str = ""  # none when it is to be graded again in any case
+    digest: str = ""  # empty if it must be graded again in any case
     timestamp: str | None = None
-    files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
+    files: dict[str, bytes] = field(default_factory=dict)  # files other than notebooks
     remarks: Remarks = field(default_factory=Remarks)
-    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks that had another name
+    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks with another name than the released one
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
 class Pipeline:
-    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads.
+    """A factory of graded submissions for one assignment with the notebooks `released`.
 
-    `due`: it has to be handed in by some time.
+    It serves any number of threads. `due` is whether the assignment has a due date.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Pipeline:
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
         self._ignore, self._due = course.ignore, due
-        self.running: dict[str, None] = {}  # the students whose submissions run now
+        self.running: dict[str, None] = {}  # students whose submissions are running
         self._bench, self._jobs = Grader(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
     def prepare(self) -> None:
-        """Get ready for the first one. Raises UserError and CannotIsolate."""
+        """Prepare all notebooks before the first submission. Raises UserError and CannotIsolate."""
         files = encoded_files(self._source)
-        with gc_frozen():  # what is made for all of a class is not looked through again with each submission
+        with gc_frozen():  # data for the whole class is excluded from the garbage collections of each submission
             for name, released in self._released.items():
                 self._jobs[name] = Job(self._root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
 
     def of(self, folder: Path) -> GradedSubmission:
-        """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
+        """Return the graded submission in `folder`, or one with the state "failed" and a reason."""
         student = folder.parent.name
         self.running[student] = None
         try:
@@ -94,7 +94,7 @@ class Pipeline:
             why = describe_error(error, folder)
         except CannotIsolate as error:
             why = f"its process could not be isolated: {error}"
-        except Exception as error:  # ours, but only this submission's: the others are graded
+        except Exception as error:  # our bug, but only in this submission: the others are graded
             why = fault(error)
         finally:
             self.running.pop(student, None)
@@ -129,7 +129,7 @@ class Pipeline:
         released = self._released[name]
         outcome = self._bench.run(self._jobs[name], clean.notebook, beside)
         if outcome.ended == "died":
-            draft.digest = ""  # the machine may be to blame: the next run tries again
+            draft.digest = ""  # the machine may be at fault: the next run tries again
         limited, _ = self._limit.preprocess(clean.notebook, {})
         draft.notebooks[name] = limited
         draft.scores[name] = scores_of(limited)
@@ -141,5 +141,5 @@ class Pipeline:
 
 
 def fault(error: Exception) -> str:
-    """The reason when it is neither the submission nor the machine."""
+    """Return the reason for a bug of ours."""
     return f"our error, please report it: {type(error).__name__}: {error}"
