@@ -1,4 +1,4 @@
-"""An assignment's own files beside its notebooks: data, and the exercises of a private lesson."""
+"""An assignment's own files: data, and the exercises of a private lesson."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ...authoring.redaction import ModuleSource
 from ...errors import UserError
 
 _MODULES, _KEYS = Path("exercises"), Path("exercises/keys")  # of a private lesson
-_LARGEST = 24 << 20  # bytes together: they travel to every child
+_LARGEST = 24 << 20  # total bytes: every child receives them
 
 
 def encoded_files(folder: Path) -> dict[str, str]:
-    """Return the files of a source folder in base64 by relative path, for the process that grades.
+    """Return the files of a source folder in base64 by relative path, for the sandbox.
 
-    Notebooks stay behind, and so do keys, which hold results. Exercise modules go without the programs in them.
-    Raises UserError beyond 24 MB.
+    Notebooks are omitted, and so are keys, which hold results. Exercise modules are redacted: they lose their programs.
+    Raises UserError if the files exceed 24 MB together.
     """
     found: dict[str, str] = {}
     total = 0

@@ -1,4 +1,4 @@
-"""What stands in a course folder while it is graded: one grader, and folders that appear whole or not at all."""
+"""The course folder during grading: one lock per assignment, atomic replacement of results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nbgrader.utils import find_all_files
 
 from ...errors import UserError
 
-RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
+RECORD = ".autograder.json"  # lies in an autograded folder and identifies the submission that was graded
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A digest of what was handed in, and the paths of notebooks that had another name than the released one."""
+    """A digest of the submission, and the paths of notebooks with other than their released names."""
 
     submitted: str
     renamed: dict[str, str] = field(default_factory=dict)
@@ -31,9 +31,9 @@ class Record:
 
 @contextlib.contextmanager
 def locked(root: Path, assignment: str) -> Iterator[None]:
-    """Let no second grader work on the same assignment. The lock ends with the process, however it ends.
+    """Lock an assignment against a second grader. The kernel releases the lock when the process ends.
 
-    Raises UserError when another one is at work, or when the course folder cannot be written.
+    Raises UserError if another grader holds the lock, or the course folder cannot be written.
     """
     folder = root / ".autograder"
     try:
@@ -54,7 +54,7 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def temporary_sibling(place: Path) -> Iterator[Path]:
-    """A new folder on the same disk, which is gone in the end unless it was moved."""
+    """Create a folder on the same disk as `place`. Remove it at the end unless it was moved."""
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.parent / f".{place.name}.{os.getpid()}"
     draft.mkdir()
@@ -72,9 +72,9 @@ def write_result(
     notebooks: Mapping[str, NotebookNode],
     record: Record,
 ) -> None:
-    """Put a graded submission into `folder`, as `nbgrader autograde` does, and what it was made of.
+    """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
-    Of the student's `files` those are left out in whose place lies one of the assignment's own, from `source`.
+    A student's file in `files` is omitted if the assignment's own folder `source` has one at the same path.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)
@@ -94,16 +94,16 @@ def write_result(
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write a graded notebook, a cell in each line: nbformat's own way copies it first and takes ten times as long."""
+    """Write a graded notebook, one line per cell. nbformat copies the notebook first and takes ten times as long."""
     rest = {key: value for key, value in notebook.items() if key != "cells"}
     cells = ",\n".join(map(_ENCODER.encode, notebook.cells))
     text = f'{{"cells": [\n{cells}\n],\n{_ENCODER.encode(rest)[1:]}\n'
-    # What was printed may hold half a character, which no file can.
+    # Printed text may hold a lone surrogate, which cannot be written to a file.
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def recorded(place: Path) -> Record:
-    """Return the record that `write_result` left in `place`; an empty one if there is none."""
+    """Return the record that `write_result` left in `place`, or an empty one."""
     try:
         return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -111,12 +111,12 @@ def recorded(place: Path) -> Record:
 
 
 def drop_record(place: Path) -> None:
-    """Let what is in `place` count as made of something else."""
+    """Remove the record in `place`, so that the folder counts as graded from another submission."""
     (place / RECORD).unlink(missing_ok=True)
 
 
 def swap_in(place: Path, folder: Path) -> None:
-    """Put `folder` in the place of what is there."""
+    """Replace `place` by `folder`."""
     old = place.parent / f".{place.name}.old"
     with contextlib.suppress(FileNotFoundError):
         place.rename(old)
@@ -125,14 +125,14 @@ def swap_in(place: Path, folder: Path) -> None:
 
 
 def remove_leftovers(place: Path) -> None:
-    """Remove what a grader that was killed has left beside `place`. Only while no other grader is at work."""
+    """Remove leftovers of a killed grader next to `place`. Requires the assignment's lock."""
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)
 
 
 def describe_error(error: OSError, where: Path) -> str:
-    """The file and the cause; `where` when the system does not say which file it was."""
+    """Return the file and the cause of an error; the file is `where` if the system does not name one."""
     return f"{error.filename or where}: {error.strerror or error}"
 
 

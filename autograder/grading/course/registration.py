@@ -1,4 +1,4 @@
-"""An assignment that the gradebook does not know, added to it from the source notebook."""
+"""Registration of assignments that the gradebook lacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .settings import CourseSettings
 def register(course: CourseSettings, assignment: str) -> None:
     """Add an assignment to the gradebook as `nbgrader generate_assignment` does, without touching release/.
 
-    Raises UserError with the remedy when there is no source notebook, or nbgrader does not accept it.
+    Raises UserError with the remedy if there is no source notebook, or nbgrader rejects it.
     """
     source = course.source(assignment)
     if not any(source.glob("*.ipynb")):
