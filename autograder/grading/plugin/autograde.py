@@ -1,4 +1,4 @@
-"""The engine behind `nbgrader autograde` and formgrader's button: steps beside and instead of nbgrader's own."""
+"""Preprocessors for `nbgrader autograde` and formgrader's button."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..submission.sanitize import Unreadable, parse, sanitize
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes the notebook anew from the student's text and what was released; see `sanitize`."""
+    """A step that rebuilds the notebook from the student's text and the release; see `sanitize`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -44,7 +44,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         return clean.notebook, resources
 
     def _drop_links(self, ours: Any) -> None:
-        """Remove what nbgrader has copied through links. Raises Unreadable when the notebook itself is one."""
+        """Remove copies that nbgrader made through links. Raises Unreadable if the notebook itself is a link."""
         submitted, _ = _submission(self.config, ours)
         refuse_linked_notebook(submitted, ours["notebook"])
         course = CourseDirectory(config=self.config)
@@ -58,14 +58,14 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
     def _chosen(
         self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
     ) -> tuple[Any, list[str]]:
-        """Return the notebook that counts, which may lie there under another name, and reasons to look."""
+        """Return the notebook to grade, perhaps under another name, and reasons for a review."""
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
         try:
             found = read_submission(folder, released, ignore, due)
             data = found.raw[ours["notebook"]]
             raw = parse(data, f"{ours['notebook']}.ipynb")
-        except (Unreadable, KeyError):  # nbgrader has read it
+        except (Unreadable, KeyError):  # nbgrader has already read it
             return nb, []
         for note in found.notes:
             self.log.warning("%s: %s", who, note)
@@ -76,15 +76,15 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class RunIsolated(SandboxTraits):
-    """Runs the cells in an isolated child and judges the checks here. A course sets the traits in its config."""
+    """A step that runs the cells in an isolated child and judges the checks. A course sets the traits in its config."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         key = (self.limits(), self.isolation == "full")
         try:
-            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # it works in the course's root
+            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
         except NoTemplate:
-            del _benches[key]  # a server lives on: its next click begins anew
+            del _benches[key]  # a server goes on: start a new engine at the next click
             raise
         for note in outcome.notes:
             self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
@@ -101,9 +101,9 @@ class RunIsolated(SandboxTraits):
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag.
+    """A step that keeps the reasons for a review, and sets formgrader's flag.
 
-    It also removes a record that a student has handed in: `autograder grade` would believe it.
+    It also removes a record that a student has handed in: `autograder grade` would trust it.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -114,7 +114,7 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         earlier = folder.read(ours["student"])
         others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
         folder.write(ours["student"], Remarks({**others, ours["notebook"]: reasons}))
-        if reasons or earlier.everything:  # a flag that only a person has set stays
+        if reasons or earlier.everything:  # a flag that only an instructor has set is kept
             with Gradebook(ours["db_url"]) as gradebook:
                 where = ours["notebook"], ours["assignment"], ours["student"]
                 gradebook.find_submission_notebook(*where).flagged = bool(reasons)
@@ -122,11 +122,11 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-_reasons: dict[tuple[str, str, str], list[str]] = {}  # between the steps for one notebook
+_reasons: dict[tuple[str, str, str], list[str]] = {}  # passed between the steps for one notebook
 
 
 def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
-    """Return the folder that was handed in, and the patterns of files that nbgrader ignores."""
+    """Return the submitted folder, and the patterns of files that nbgrader ignores."""
     course = CourseDirectory(config=config)
     folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
     return Path(folder), list(course.ignore)
@@ -141,7 +141,7 @@ _jobs: dict[tuple[object, ...], Job] = {}
 
 
 def _bench(limits: Limits, isolated: bool) -> Grader:
-    """One template serves all submissions of a run; formgrader's server keeps it between two clicks."""
+    """Return the grader for these limits, cached: formgrader's server keeps the template between two clicks."""
     key = (limits, isolated)
     if key not in _benches:
         standby = RestartingEngine(lambda: Engine(limits, isolated=isolated))
@@ -151,7 +151,7 @@ def _bench(limits: Limits, isolated: bool) -> Grader:
 
 
 def _job(root: Path, ours: Any) -> Job:
-    """A notebook of an assignment, prepared once for all submissions, and anew when its files have changed."""
+    """Return the job of a notebook, cached for all submissions until the assignment's files change."""
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:
