@@ -1,8 +1,8 @@
-"""`autograder grade`: every submission of an assignment, on all cores, one outcome for each, nothing half done.
+"""The command `autograder grade`: all submissions of an assignment, on all cores.
 
-A draft of each is made in a thread; here they are written, one after another: the notebook into a folder beside its
-place, the gradebook in one transaction, then the folder is moved there.
-A run that is killed between any two of these steps leaves nothing that the next one does not do again, or need not.
+Threads run the submissions; the results are written here, one at a time. The notebook is written to a temporary folder
+next to its place, the gradebook in one transaction, and then the folder is moved into place.
+A run killed between any two of these steps is consistent: the next run repeats what is missing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .submission.grader import RestartingEngine
 from .submission.pipeline import GradedSubmission, Pipeline, Result, fault
 from .submission.sanitize import Unreadable, read
 
-_LONG = 4.0  # seconds without a result, after which it is said whom it waits for
+_LONG = 4.0  # seconds without a result before the running students are reported
 
 
 def grade(
@@ -53,18 +53,20 @@ def grade(
     seen: Callable[[Result, int], None] = lambda result, total: None,
     waits: Callable[[list[str]], None] = lambda students: None,
 ) -> list[Result]:
-    """Grade the submissions of one assignment, `jobs` at a time; those that were graded before only with `force`.
+    """Grade the submissions of one assignment, `jobs` at a time.
 
-    Only those of `students` if any are named. `seen` is told of each result, and how many there will be; `waits` of
-    the students whose submissions run while none ends. Raises UserError when nothing can be graded: an unknown
-    assignment, a gradebook that cannot be written, another grader at work; CannotIsolate.
+    Submissions graded before are skipped without `force`. `students` restricts the submissions if it is not empty.
+    `seen` is called with each result and the total number. `waits` is called with the students whose submissions are
+    running while none ends.
+    Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
+    Raises CannotIsolate if the kernel refuses isolation.
     """
     with locked(course.root, assignment), open_book(course) as book:
         return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen, waits))
 
 
 class Batch:
-    """The submissions of one assignment, and all that is needed to run them."""
+    """The submissions of one assignment, and everything needed to run them."""
 
     def __init__(self, course: CourseSettings, assignment: str, standby: RestartingEngine, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
@@ -87,7 +89,7 @@ class Batch:
         seen: Callable[[Result, int], None],
         waits: Callable[[list[str]], None],
     ) -> Iterator[Result]:
-        """Grade what has changed and write it. Yields the result of every submission."""
+        """Grade and write changed submissions. Yields the result of every submission."""
         submissions = self._course.submissions(self._assignment)
         if students:
             submissions = [folder for folder in submissions if folder.parent.name in students]
@@ -109,20 +111,20 @@ class Batch:
     def drafts(
         self, folders: list[Path], jobs: int, waits: Callable[[list[str]], None] = lambda students: None
     ) -> Iterator[GradedSubmission]:
-        """Run submissions, `jobs` at a time, and write nothing. Raises UserError and CannotIsolate.
+        """Run submissions, `jobs` at a time, without writing. Raises UserError and CannotIsolate.
 
-        `waits` is told of the students whose submissions run while none ends for some seconds.
+        `waits` is called with the students whose submissions are running while none ends for some seconds.
         """
         if folders:
             self._drafts.prepare()
-        # A thread and the child that it talks to take turns on one core: neither waits for another core to wake up, nor
-        # reads from its cache. Not always the first ones: another grader may be at work, with few jobs like this one.
+        # A thread and its child take turns on one core: neither waits for another core to wake up or reads another
+        # core's cache. The order is random because other graders with few jobs may be running.
         mine = os.sched_getaffinity(0)
         waiting, cores = iter(folders), itertools.cycle(random.sample(sorted(mine), len(mine)))
         with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as pool:
             running: set[Future[GradedSubmission]] = set()
             while True:
-                # No more than are needed to keep all busy: what is done and not written costs memory.
+                # Keep all threads busy, but no more: unwritten results cost memory.
                 for folder in waiting:
                     running.add(pool.submit(self._drafts.of, folder))
                     if len(running) >= 2 * jobs:
@@ -138,7 +140,7 @@ class Batch:
         return self._course.autograded(self._assignment, student)
 
     def _unchanged(self, folder: Path) -> bool:
-        """Was it graded before, from the same files?"""
+        """Return whether a submission was graded before, from the same files."""
         student = folder.parent.name
         if student not in self._known or self._remarks.read(student).failed:
             return False
@@ -151,7 +153,7 @@ class Batch:
     # ----------------------------------------------------------------------------------------------------- writing
 
     def _keep(self, student: str) -> Result:
-        """Leave a submission as it was graded, but let it owe what being late costs now."""
+        """Keep a submission as graded, but update its late penalty."""
         known = self._known[student]
         remarks = self._remarks.read(student)
         reasons = remarks.everything if known.flagged else []
@@ -161,7 +163,7 @@ class Batch:
                 result.state = "updated"
         except BookClosed as error:
             result.state, result.reasons = "failed", [f"the gradebook cannot be written: {error}", *result.reasons]
-        except Exception as error:  # a course's own late penalty
+        except Exception as error:  # in a course's own late penalty
             result.state, result.reasons = "failed", [fault(error), *result.reasons]
         return result
 
@@ -170,7 +172,7 @@ class Batch:
         if result.state != "failed":
             result = self._write_graded(draft)
         if result.state == "failed":
-            with contextlib.suppress(OSError):  # the disk may be full: the result says so
+            with contextlib.suppress(OSError):  # the disk may be full: the result reports it
                 self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
         return result
 
@@ -181,7 +183,7 @@ class Batch:
                 source = self._course.source(self._assignment)
                 record = Record(draft.digest, draft.renamed)
                 write_result(folder, draft.files, source, self._course.ignore, draft.notebooks, record)
-                drop_record(place)  # if this ends between the gradebook and the folder, the next run does it again
+                drop_record(place)  # if this run dies before the folder is moved, the next one grades again
                 self._compare(draft, place)
                 flags = self._flags(result.student, draft.remarks)
                 score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores, flags)
@@ -194,13 +196,13 @@ class Batch:
             why = f"the gradebook cannot be written: {error}"
         except OSError as error:
             why = describe_error(error, place)
-        except Exception as error:  # a course's own late penalty, say: the others are written
+        except Exception as error:  # for example in a course's own late penalty: the others are written
             why = fault(error)
         result.state, result.reasons = "failed", [why, *result.reasons]
         return result
 
     def _kept_by_hand(self, student: str) -> list[str]:
-        """Return a note for this run when a submission was graded again after a person had given points."""
+        """Return a note if a submission with manual grades was graded again."""
         known = self._known.get(student)
         if not known or not known.by_hand:
             return []
@@ -208,7 +210,7 @@ class Batch:
         return [f"graded again: points and comments given by hand are kept{waits}"]
 
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
-        """Return which notebooks formgrader is to show as flagged. A flag that only a person has set stays."""
+        """Return formgrader's flag by notebook. A flag that only an instructor has set is kept."""
         ours = bool(self._remarks.read(student).everything)
         flags = {}
         for name in self._released:
@@ -219,7 +221,7 @@ class Batch:
         return flags
 
     def _compare(self, draft: GradedSubmission, place: Path) -> None:
-        """Find out which answers a person has graded already, as they are."""
+        """Find the answers that were graded manually and have not changed since."""
         known = self._known.get(draft.result.student)
         for name, scores in draft.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
@@ -228,17 +230,17 @@ class Batch:
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
-    """Open a course's gradebook for grading. Raises UserError."""
+    """Open a course's gradebook for grading. Raises UserError if it cannot be opened."""
     with open_gradebook(course) as gradebook:
         yield Book(gradebook, course.late_penalty)
 
 
 @contextlib.contextmanager
 def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook. Raises UserError."""
+    """Open a course's gradebook. Raises UserError if it cannot be opened."""
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
-    except Exception as error:  # SQLAlchemy's and alembic's, of many kinds
+    except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic
         raise UserError(f"{course.db_url} cannot be opened: {error}") from error
     with gradebook:
         yield gradebook

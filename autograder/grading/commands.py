@@ -1,4 +1,4 @@
-"""What `autograder grade` says while it works and at the end."""
+"""The commands `autograder grade` and `autograder grade --again`: output and exit status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .submission.grader import NoTemplate, RestartingEngine
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
 
-_JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
+_JOBS = len(os.sched_getaffinity(0))  # one per core: see `Batch.drafts`
 
 
 def grade_course(
@@ -44,10 +44,10 @@ def grade_course(
 ) -> int:
     """Grade one assignment, or all that were handed in. Returns the exit status.
 
-    It is 1 when a submission failed, or an assignment could not be graded: the others are. Raises UserError with the
-    remedy when nothing can be graded.
+    It is 1 if a submission failed, or an assignment could not be graded; the others are graded.
+    Raises UserError with the remedy if nothing can be graded.
     """
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; the results report reasons
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
     if students:
@@ -74,7 +74,7 @@ def grade_course(
                 )
             except NoTemplate:
                 raise
-            except UserError as error:  # the others are graded
+            except UserError as error:  # grade the others
                 refused[name] = error
             progress.end()
     if len(chosen) == len(refused) == 1:
@@ -118,9 +118,9 @@ def judge_again(
     lower: bool,
     as_json: bool,
 ) -> int:
-    """Judge one exercise of every submission anew. Returns the exit status: 1 when one could not be judged.
+    """Judge one exercise of every submission again. Returns the exit status: 1 if one could not be judged.
 
-    Raises UserError with the remedy when nothing can be judged.
+    Raises UserError with the remedy if nothing can be judged.
     """
     course = course_settings(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
@@ -139,7 +139,7 @@ def judge_again(
 
 @contextlib.contextmanager
 def _standby(course: CourseSettings, isolation: str | None, starting: TemplateProcess) -> Iterator[RestartingEngine]:
-    """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
+    """Provide an engine with the course's limits. Fatal errors become messages with the remedy."""
     limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
     first = [starting] if starting.isolated == isolated else []
     try:

@@ -1,7 +1,7 @@
-"""`autograder grade --again EXERCISE`: judge everybody anew after an exercise was mended, and nothing behind a back.
+"""The command `autograder grade --again EXERCISE`: regrading after a fix.
 
-Every submission is run again. What would change is listed; nothing is written without `apply`, no score is lowered
-without `lower`, and what a person gave stays in any case.
+Every submission is run again, and changes are listed. Nothing is written without `apply`, no score is lowered without
+`lower`, and manual grades are always kept.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ from .submission.scores import Score
 
 @dataclass(frozen=True)
 class Change:
-    """What judging anew means for one student. `done` is "raised", "lowered", "kept" (it would be lowered) or empty
-    (nothing was to be written); `why` is the reason when the answer could not be judged."""
+    """The effect of regrading on one student.
+
+    `done` is "raised", "lowered", "kept" (it would be lowered) or empty (nothing was written). `why` is the reason if
+    the answer could not be judged.
+    """
 
     student: str
     old: float
@@ -50,7 +53,7 @@ def grade_again(
     apply: bool,
     lower: bool,
 ) -> list[Change]:
-    """The changes, made or (without `apply`) only found. Raises UserError, CannotIsolate and BookClosed."""
+    """Return the changes, and with `apply` write them. Raises UserError, CannotIsolate and BookClosed."""
     name = f"check-{exercise}"
     with locked(course.root, assignment), open_book(course) as book:
         batch = Batch(course, assignment, standby, book)
@@ -88,7 +91,7 @@ def _score(draft: GradedSubmission, name: str) -> Score | None:
 def _make(
     change: Change, draft: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
 ) -> Change:
-    """Write the score, then the card into the autograded notebook: killed in between, only the card is an old one."""
+    """Write the score, then the card into the autograded notebook. If killed in between, only the card is outdated."""
     score = _score(draft, name)
     assert score is not None
     book.rescore(assignment, change.student, name, score)
