@@ -1,8 +1,8 @@
 """The command `autograder grade`: all submissions of an assignment, on all cores.
 
-Threads run the submissions; the results are written here, one at a time. The notebook is written to a temporary folder
-next to its place, the gradebook in one transaction, and then the folder is moved into place.
-A run killed between any two of these steps is consistent: the next run repeats what is missing.
+Threads run the submissions; the results are written here, one at a time. The notebook is written to a temporary folder.
+Then the gradebook is updated in one transaction, and the folder is moved into place. A run may be killed between any
+two of these steps: the next run repeats the missing ones.
 """
 
 from __future__ import annotations

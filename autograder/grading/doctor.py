@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a check of isolation on this machine, with remedies."""
+"""The command `autograder doctor`: a check of isolation, with remedies."""
 
 from __future__ import annotations
 

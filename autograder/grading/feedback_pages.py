@@ -33,7 +33,7 @@ _RECORD = ".autograder-feedback.json"  # identifies the grading that a page was 
 
 @dataclass
 class Pages:
-    """The students of one assignment by outcome of their pages; `failed` has the reasons."""
+    """The students of one assignment by outcome; `failed` has the reasons."""
 
     made: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)

@@ -16,9 +16,10 @@ STATUS = 130  # exit status after Ctrl+C, as in shells
 
 
 class Interrupt:
-    """A handler of SIGINT that ends this process immediately. Use it as a context manager.
+    """A handler of SIGINT that ends this process immediately.
 
-    `kept` is the message on finished work and how to continue; the grader updates it. `clean` is called at the end.
+    Use it as a context manager. `kept` is the message on finished work and how to continue; the grader updates it.
+    `clean` is called at the end.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The course folder during grading: one lock per assignment, atomic replacement of results."""
+"""The course folder during grading: assignment locks, atomic replacement of results."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nbgrader.utils import find_all_files
 
 from ...errors import UserError
 
-RECORD = ".autograder.json"  # lies in an autograded folder and identifies the submission that was graded
+RECORD = ".autograder.json"  # in an autograded folder: identifies the submission that was graded
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A digest of the submission, and the paths of notebooks with other than their released names."""
+    """A digest of the submission, and the paths of renamed notebooks."""
 
     submitted: str
     renamed: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """A notebook: names of its graded and its commented cells by database id."""
+    """A notebook, with names of graded and commented cells by database id."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""Grading remarks on submissions, kept in the course folder until the next grading."""
+"""Grading remarks on submissions, kept until the next grading."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 @dataclass
 class Remarks:
-    """The reasons for a review of one submission, by notebook, and other notes.
+    """The reasons for a review of one submission, and other notes.
 
-    The key "" means the whole submission. `failed` is whether it could not be graded.
+    `reasons` are by notebook; the key "" means the whole submission. `failed` is whether it could not be graded.
     """
 
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class RemarksFolder:
             self._folder.parent.rmdir()
 
     def _path(self, student: str) -> Path:
-        """Return the file of a student, whose name may have any characters and any length."""
+        """Return the file of a student. A hash is used because student names may have any characters and any length."""
         return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
     def _read(self, path: Path) -> tuple[str, Remarks]:

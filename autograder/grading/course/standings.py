@@ -11,7 +11,7 @@ from sqlalchemy import func
 
 @dataclass(frozen=True)
 class Standing:
-    """Points and late penalty of one submission, and its state of manual grading."""
+    """Points, late penalty and state of manual grading of one submission."""
 
     score: float
     penalty: float

@@ -1,4 +1,4 @@
-"""Upgrade of a lesson in a running course: safety check and outdated releases."""
+"""Upgrade of a lesson in a running course: safety check, outdated releases."""
 
 from __future__ import annotations
 

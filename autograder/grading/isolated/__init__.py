@@ -1,1 +1,1 @@
-"""The sandbox: a warm template, isolated forks of it, and plain data in between."""
+"""The sandbox: a warm template, isolated forks, plain data in between."""

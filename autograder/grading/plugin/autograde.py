@@ -26,7 +26,7 @@ from ..submission.sanitize import Unreadable, parse, sanitize
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
-    """A step that rebuilds the notebook from the student's text and the release; see `sanitize`."""
+    """A step that rebuilds the submitted notebook; see `sanitize`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -76,7 +76,10 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class RunIsolated(SandboxTraits):
-    """A step that runs the cells in an isolated child and judges the checks. A course sets the traits in its config."""
+    """A step that runs cells in an isolated child and judges checks.
+
+    A course sets the traits in its config.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -101,7 +104,7 @@ class RunIsolated(SandboxTraits):
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """A step that keeps the reasons for a review, and sets formgrader's flag.
+    """A step that stores reasons for a review, and sets formgrader's flag.
 
     It also removes a record that a student has handed in: `autograder grade` would trust it.
     """

@@ -23,7 +23,7 @@ _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "c
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's step, which also marks cells that need manual grading and deleted cells."""
+    """nbgrader's step, extended: it marks cells for manual grading and deleted cells."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)

@@ -14,7 +14,10 @@ from ..submission.sanitize import grade_id_of, source_of
 
 
 class ShowRubric(Preprocessor):  # type: ignore[misc]
-    """A step that puts the source notebook's answer, the rubric, above the student's written answer."""
+    """A step that shows the rubric above a student's written answer.
+
+    The rubric is the answer in the source notebook.
+    """
 
     enabled = True
 

@@ -27,7 +27,7 @@ _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
 class Harmless(Preprocessor):  # type: ignore[misc]
-    """A step that shows Markdown with other markup as typed, and removes scripts from outputs."""
+    """A step that shows unsafe Markdown as typed, and sanitizes outputs."""
 
     enabled = True
 

@@ -1,1 +1,1 @@
-"""The report: one page on what a class understood, from graded submissions."""
+"""The report: one page on a class's understanding, from graded submissions."""

@@ -1,4 +1,4 @@
-"""Counts for the report: verdicts by exercise, and groups of similar wrong answers.
+"""Counts for the report: verdicts by exercise, groups of similar wrong answers.
 
 Submissions are not run, imported or trusted. Of a notebook only the verdicts on the lesson's own exercises count, and
 answers are quoted as text.
@@ -17,7 +17,7 @@ from ...checking.exercise import Exercise
 from ...checking.verdict import MIME, STATES, Verdict
 from ...language import Note, Text
 
-NO_VERDICT = "no verdict"  # a state of its own: the check is missing or has no verdict
+NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
 BROKEN = "broken"  # the answer cell failed before it defined an answer; verdicts have no state for this
 HELD_BACK = "held back"  # the submission tampered with the check; verdicts have no state for this
 FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading itself found
@@ -25,9 +25,9 @@ FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading it
 
 @dataclass
 class Wrong:
-    """A group of similar wrong answers: one recognised mistake, or the same behaviour.
+    """A group of similar wrong answers.
 
-    `mistake` is a name of the recognised mistake, or None.
+    They share a recognised mistake (`mistake` is a name of it) or, if `mistake` is None, the same behaviour.
     """
 
     exercise: Exercise
@@ -46,7 +46,7 @@ class Wrong:
 
 @dataclass
 class Answered:
-    """The counts of one exercise: submissions by state, and groups of wrong answers.
+    """The counts of one exercise: submissions by state, groups of wrong answers.
 
     A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`.
     """

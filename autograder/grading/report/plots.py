@@ -1,4 +1,4 @@
-"""The report's plots, as SVG in the page's colours: light, dark, or printed."""
+"""The report's plots: SVG in the page's light, dark or print colours."""
 
 from __future__ import annotations
 

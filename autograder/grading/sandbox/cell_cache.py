@@ -1,9 +1,9 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
 Most cells of a submission are unchanged since the release, and reading them takes a good part of their run time. The
-template runs them once, and children find the results in the cache. A key consists of the source, the cell's name
-(with its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot
-contain one.
+template runs them once, and children find the results in the cache. A key consists of the source, the cell's name (with
+its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot contain
+one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .shell import Hook, Shell
 
 
 class Compiler(CachingCompiler):
-    """A compiler that caches trees by source, and code by the statements of a tree."""
+    """A compiler that caches trees by source, and code by statements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Compiler(CachingCompiler):
     def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> CodeType:
         if not isinstance(source, (ast.Module, ast.Interactive)):
             return self._compiled(source, filename, symbol, **options)
-        # IPython wraps each statement into a module of its own.
+        # IPython wraps each statement into a separate module.
         key = *source.body, filename, symbol, self.flags
         if key not in self._codes:
             code = self._compiled(source, filename, symbol, **options)

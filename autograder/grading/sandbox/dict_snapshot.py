@@ -1,14 +1,17 @@
 """Snapshots of dicts, compared with the dicts' raw memory.
 
-A lookup increments the value's reference count. In a forked child the first write to a page copies the page.
-Comparing words of memory avoids the copies, and checks thousands of names at once.
+A lookup increments the value's reference count. In a forked child the first write to a page copies the page. Comparing
+words of memory avoids the copies, and checks thousands of names at once.
 
 Layout of a dict in CPython 3.11 to 3.14 with the GIL (Objects/dictobject.c):
 - byte 16: number of items;
 - byte 24, up to 3.13: a version, unique over all changes of all dicts (PEP 509);
-- byte 32: pointers to the keys and to separate values.
-Layout of the keys: at byte 9 the logarithm of the index's size, at byte 10 the kind, at byte 24 the number of entries,
-from byte 32 the index, then the entries.
+- from byte 32: pointers to the keys and to separate values.
+Layout of the keys:
+- byte 9: logarithm of the index's size;
+- byte 10: kind;
+- byte 24: number of entries;
+- from byte 32: the index, then the entries.
 
 A dict with another layout counts as changed, and is compared name by name.
 """
@@ -44,7 +47,7 @@ _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
 class DictSnapshot:
-    """A snapshot of one dict: the positions of its words, and their values."""
+    """A snapshot of one dict: positions and values of its words."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self._kept = items, tuple(items)  # keeps its memory alive, and its names' addresses taken

@@ -1,4 +1,4 @@
-"""The grader's side of the sandbox: starts the template, forks and queries children.
+"""The grader's side of the sandbox: start of the template, forks, requests.
 
 All data from a child may come from student code: it is bounded and checked, and never executed.
 """
@@ -31,7 +31,7 @@ _START = 60.0  # seconds for a fork and its namespaces on a busy machine, and fo
 
 
 class Ended(Exception):
-    """The premature end of a child; `why` is "time", "memory", "died" or "nonsense"."""
+    """A premature end of a child; `why`: "time", "memory", "died" or "nonsense"."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -137,7 +137,7 @@ class Child:
 
     def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
         self._channel, self._handle, self._limits = channel, handle, limits
-        # The template sees numbers of its own PID namespace; the kernel tells the number in ours.
+        # The template sees numbers of another PID namespace; the kernel gives the number in ours.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
 
@@ -212,7 +212,7 @@ class Child:
 
 @dataclass
 class Salts:
-    """Secret salts: one challenge per check, shared by all submissions of a run.
+    """Secret salts: one challenge per check, shared by a run's submissions.
 
     The answer of an untouched child is computed once per challenge. A child gets the salt only after it has answered.
     """

@@ -1,4 +1,4 @@
-"""Tamper detection for torch's functions, the builtins, IPython and the course's own code.
+"""Tamper detection for torch, the builtins, IPython and the course's code.
 
 Every child is a fork of one template, so in an untouched child each of these objects has the same address. A salted
 hash of the addresses is compared with that of an untouched sibling. The child gets the salt only after it has answered.
@@ -38,7 +38,7 @@ _GUARDED = re.compile(
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
-)  # modules whose names probes and our own code use
+)  # modules with names that probes and our own code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
@@ -62,7 +62,7 @@ def _is_old(kind: type) -> bool:
 class _Names:
     """A snapshot of one namespace.
 
-    It holds the values of watched names, and names whose appearance would shadow a builtin or inherited name.
+    It holds the values of watched names, and absent names that would shadow a builtin or inherited name.
     """
 
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:

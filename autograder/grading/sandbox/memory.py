@@ -3,8 +3,8 @@
 The heap is contiguous, in huge pages, and free blocks are filled in advance: a child that allocated in them would copy
 a page for each.
 
-A huge page that a child only reads needs one page table entry instead of 512, to be copied at the fork and freed at
-the end.
+A huge page that a child only reads needs one page table entry instead of 512. Each entry is copied at the fork and
+freed at the end.
 
 This needs the GNU C library, and version 2.35 for huge pages (`template_process` requests them). Elsewhere nothing
 happens, and children are slower.

@@ -1,4 +1,6 @@
-"""Isolation of processes with Linux namespaces and resource limits; no system package is needed.
+"""Isolation of processes with Linux namespaces and resource limits.
+
+It needs kernel features only, no system package.
 
 Processes inside see the interpreter, the installed packages and the standard libraries, all read-only. They see empty
 folders for home and tmp, and only their own processes. They have no network and no capabilities, and can get none.
@@ -62,7 +64,7 @@ def isolate_template() -> None:
 
 
 def enter_root() -> None:
-    """Enter a file system of its own, after `isolate_template`. Raises CannotIsolate if the kernel refuses."""
+    """Enter a separate file system, after `isolate_template`. Raises CannotIsolate if the kernel refuses."""
     root.make(INSIDE)
     root.change()
     syscalls.program()  # created once, for all children

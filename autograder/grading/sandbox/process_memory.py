@@ -1,4 +1,4 @@
-"""Memory use of a process and its descendants, measured from outside. Linux only."""
+"""Memory use of processes and their descendants, from outside. Linux only."""
 
 from __future__ import annotations
 

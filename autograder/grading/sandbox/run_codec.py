@@ -1,4 +1,4 @@
-"""JSON encoding of rehearsals and of probe runs, with strict checks on decoding."""
+"""JSON encoding of rehearsals and probe runs, with strict decoding."""
 
 from __future__ import annotations
 

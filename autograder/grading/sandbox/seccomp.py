@@ -1,4 +1,4 @@
-"""A seccomp filter against memory outside all limits and processes that outlive their kill.
+"""A seccomp filter against uncounted memory and processes that evade their kill.
 
 Anonymous files and shared memory are charged to no process, and keys belong to no namespace. A process that clears its
 parent death signal outlives a killed grader. The other calls in the list are not needed here.

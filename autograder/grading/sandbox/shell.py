@@ -1,4 +1,4 @@
-"""An IPython shell that records outputs in nbformat's form, bounded, instead of printing them."""
+"""An IPython shell that records bounded outputs in nbformat's form."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Stream:
         self._of, self._descriptor = name, descriptor
 
     def fileno(self) -> int:
-        """Return the descriptor whose text appears in the same cell, for `faulthandler` and `subprocess`."""
+        """Return the descriptor that writes to the same cell, for `faulthandler` and `subprocess`."""
         return self._descriptor
 
     def write(self, text: str) -> int:

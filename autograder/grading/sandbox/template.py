@@ -1,8 +1,8 @@
 """The warm template process: each submission runs in a fork of it.
 
 It has imported and run everything that lessons use. It has one thread and never uses CUDA: otherwise its forks would be
-unusable. It knows no solution, secret or course folder, and has a clean environment, so a child finds none of these
-in memory.
+unusable. It knows no solution, secret or course folder, and has a clean environment, so a child finds none of these in
+memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ from .worker import serve
 
 
 class Template:
-    """The template: answers JSON requests from the engine over the socket `control` until it is closed."""
+    """The template's server for the engine's requests.
+
+    Requests and answers are JSON objects on the socket `control`, until it is closed.
+    """
 
     def __init__(self, control: socket.socket, isolated: bool) -> None:
         self._control, self._isolated = control, isolated
@@ -70,7 +73,7 @@ class Template:
         os._exit(0)
 
     def do_rehearse(self, told: int) -> None:
-        """Load a lesson's exercises and run what children will run. The JSON file `told` holds a `Rehearsal`."""
+        """Load a lesson's exercises and run its cells and probes. The JSON file `told` holds a `Rehearsal`."""
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
         if asked.module:
@@ -81,7 +84,7 @@ class Template:
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
-        """Fork a child that runs on `cores` and serves the socket whose descriptor is `end`."""
+        """Fork a child that runs on `cores` and serves the socket with the descriptor `end`."""
         if self._guard is None:
             self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
@@ -133,7 +136,7 @@ class Template:
 
 
 def _as_it_is(folder: str) -> None:
-    """Set up a child without isolation: only a session and a folder of its own."""
+    """Set up a child without isolation: only a new session and folder."""
     os.setsid()
     os.chdir(folder)
     os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder)

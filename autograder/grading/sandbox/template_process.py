@@ -1,4 +1,4 @@
-"""Handle of the template process: starts it without waiting until it is ready.
+"""Handle of the template process, with a start that does not wait.
 
 Getting ready takes the template seconds, in which the caller can work.
 """

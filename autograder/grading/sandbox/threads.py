@@ -8,7 +8,7 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 
 
 class OtherThreads:
-    """Processor time of the other threads that could run Python when this was made.
+    """Processor time of the other threads that could run Python at creation.
 
     A thread that changes an object and restores it must have run in between. A waiting thread (an open pool, a timer)
     has not. Threads of C code (OpenMP, a profiler) are not included.

@@ -1,6 +1,7 @@
-"""The worker in an isolated child: runs a submission's cells in IPython, and probes at each check.
+"""The worker in an isolated child, which runs cells and probes.
 
-It decides nothing. Requests and answers are plain data (`channel`).
+Cells run in IPython, and an exercise's probe when its check is reached. The worker decides nothing. Requests and
+answers are plain data (`channel`).
 """
 
 from __future__ import annotations
@@ -204,7 +205,10 @@ class Worker:
 
 
 class _Descriptors:
-    """File descriptors 1 and 2, redirected to anonymous files that capture C code and other programs."""
+    """File descriptors 1 and 2, redirected to anonymous files.
+
+    The files capture output of C code and other programs.
+    """
 
     def __init__(self) -> None:
         self._files = {}

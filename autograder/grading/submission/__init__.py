@@ -1,1 +1,1 @@
-"""One submission: its files, the run and judgement of its notebook, its scores."""
+"""One submission: files, run and judgement of its notebook, scores."""

@@ -19,7 +19,7 @@ TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's own: 
 
 @dataclass
 class Extras:
-    """The notebooks below a folder by relative path, and the contents of other files."""
+    """Relative paths of the notebooks below a folder, contents of other files."""
 
     notebooks: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)

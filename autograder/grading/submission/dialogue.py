@@ -1,4 +1,4 @@
-"""The exchange with one child: requests in notebook order, with cells sent ahead."""
+"""The exchange with one child: requests in notebook order, cells sent ahead."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _READY, _MESSAGE, _CHARACTER = 1 << 17, 1000, 12
 
 
 class Dialogue:
-    """A dialogue with `child` about `cells`: their sources, or None for a check.
+    """A dialogue with `child` about the cells of one notebook.
 
-    Cells are sent ahead up to the next check, so that neither side waits. A check's cases are sent only after all cells
-    above it have ended. Methods that request raise Ended if the child ends instead of answering.
+    `cells` holds their sources, or None for a check. Cells are sent ahead up to the next check, so that neither side
+    waits. A check's cases are sent only after all cells above it have ended. Methods that send a request raise Ended if
+    the child ends instead of answering.
     """
 
     def __init__(self, child: Child, cells: Sequence[str | None]) -> None:

@@ -16,7 +16,7 @@ from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
 _LONGEST = 200  # bytes of timestamp.txt
-_FIRST_YEAR = 2000  # an earlier time comes from a clock that was not set
+_FIRST_YEAR = 2000  # an earlier time is from a clock that was not set
 _NO_TIME = "no time of submission, so nobody knows whether it was late"
 
 

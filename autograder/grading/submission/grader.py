@@ -30,7 +30,7 @@ from .self_test import grade_solution, warm_up
 
 
 class Turns:
-    """A read-write lock: shared by many threads, or exclusive; waiting writers go first."""
+    """A shared or exclusive lock; waiting exclusive threads go first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -74,7 +74,7 @@ class NoTemplate(UserError):
 
 
 class RestartingEngine:
-    """An engine that is started lazily and restarted once if its template dies.
+    """An engine with a lazy start, restarted once if its template dies.
 
     Use it as a context manager, from any number of threads. `start` creates an engine.
     """

@@ -1,4 +1,4 @@
-"""Judgements: verdict and card from the runs of a check, cached by behaviour."""
+"""Judgements: verdicts and cards from runs of checks, cached by behaviour."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ _MOST, _LONGEST = 1000, 1 << 16  # cached judgements per lesson, and characters 
 
 @dataclass(eq=False)
 class Judgement:
-    """A verdict, and the digest of its observations: equal digests mean equal behaviour."""
+    """A verdict, and a digest of its observations.
+
+    Equal digests mean equal behaviour.
+    """
 
     verdict: Verdict
     observed: str = ""
@@ -73,7 +76,7 @@ class Judgement:
         """Return the output of the check cell with execution count `number`.
 
         `worth` is the cell's maximum in the gradebook, in points. If it differs from the verdict's maximum, the score
-        is scaled, and the card says so. None: the cell is not graded.
+        is scaled, and the card has a note. None: the cell is not graded.
         """
         key = language, worth
         if key not in self._data:
@@ -88,7 +91,7 @@ class Judgement:
 
 
 class LessonJudge:
-    """A caching judge of answers to one lesson, for any number of threads."""
+    """A caching, thread-safe judge of answers to one lesson."""
 
     def __init__(self, answers: ExpectedResults) -> None:
         self.answers = answers

@@ -1,4 +1,4 @@
-"""The run of one notebook: its cells in an isolated child, its checks judged here."""
+"""The run of one notebook: cells in an isolated child, checks here."""
 
 from __future__ import annotations
 

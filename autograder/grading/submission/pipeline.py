@@ -27,8 +27,12 @@ from .scores import NotebookScores, scores_of
 class Result:
     """The outcome of one submission.
 
-    `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not graded, for the reason given),
-    "unchanged" (graded before, from the same files) or "updated" (unchanged, except that it owes another late penalty).
+    `state` is one of:
+    - "graded";
+    - "flagged": graded, but needs a review;
+    - "failed": not graded, for the reason given;
+    - "unchanged": graded before, from the same files;
+    - "updated": unchanged except for the late penalty.
     """
 
     student: str
@@ -42,7 +46,7 @@ class Result:
 
 @dataclass
 class GradedSubmission:
-    """A submission that has been run but not yet written to the course folder."""
+    """A submission that was run but not written yet."""
 
     result: Result
     digest: str = ""  # empty if it must be graded again in any case

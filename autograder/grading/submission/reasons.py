@@ -1,4 +1,4 @@
-"""Reasons for a review of a graded notebook, in sentences for an instructor."""
+"""Reasons for a review of a graded notebook, for instructors."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Unreadable(Exception):
-    """A submission that cannot be graded at all; the text tells the instructor why."""
+    """A submission that cannot be graded, with the reason for the instructor."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     names = [grade_id_of(cell) for cell in cells]
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
-    # Copies of one text earn the same points. An answer without points of its own may be split: both halves are run.
+    # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
     checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}

@@ -1,4 +1,4 @@
-"""Scores of graded cells: a check's score comes only from its verdict."""
+"""Scores of graded cells. Only the verdict determines a check's score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _NO_VERDICT = Text(
 
 @dataclass(frozen=True)
 class Score:
-    """The points of one graded cell, or None for manual grading; `waits` requests a review."""
+    """The score of one graded cell.
+
+    `points` is None for manual grading. `waits` requests a review.
+    """
 
     points: float | None
     waits: bool
@@ -31,7 +34,7 @@ class Score:
 
 @dataclass
 class NotebookScores:
-    """The scores and comments of one notebook of a submission, by grade id.
+    """The scores and comments of one submitted notebook, by grade id.
 
     Graded cells without an entry are missing from the notebook.
     """
@@ -46,8 +49,8 @@ def score_of(cell: NotebookNode) -> Score:
     """Return the score of a graded cell that has been run.
 
     nbgrader gives full points to a graded cell without outputs and none to one with text on stderr. Here the verdict of
-    a check is moved before its other outputs, so that it is read first, and a check without a verdict gets an error.
-    Cells that do not end in a call of `check`, as in an instructor's own assignment, keep nbgrader's rules.
+    a check is moved before its other outputs, so that it is read first. A check without a verdict gets an error. Cells
+    that do not end in a call of `check`, as in an instructor's own assignment, keep nbgrader's rules.
     """
     if is_check(cell):
         cell.outputs = verdict_first(cell)

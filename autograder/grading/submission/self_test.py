@@ -1,4 +1,4 @@
-"""The self-test: the lesson's own solutions must get all points before any grading."""
+"""The self-test: a lesson's own solutions must get all points."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
             if each.asks_for != "dict"  # a table of predictions is no program
         }
         engine.rehearse(Rehearsal(lesson.name, module.redacted(), _plain_cells(source), mistakes=mistakes))
-    else:  # its exercises may change under a running engine: the template only imports what they import
+    else:  # its exercises may change under a running engine: the template only loads their imports
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
         imports = _imported(engine, lesson, _solved(source), files)
