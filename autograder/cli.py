@@ -147,21 +147,21 @@ def _assignment(text: str) -> str:
 
 
 def _expected() -> tuple[type[Exception], ...]:
-    from .errors import Broken
+    from .errors import UserError
     from .exercises import Unknown
 
-    return (Broken, Unknown)
+    return (UserError, Unknown)
 
 
 def _lab(chosen: argparse.Namespace) -> int:
-    from .errors import Broken
+    from .errors import UserError
     from .learner.lab import open_lab
     from .learner.working_copy import prepare
 
     try:
         prepare(chosen.work, chosen.language)
     except OSError as error:
-        raise Broken(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
+        raise UserError(f"cannot write to {chosen.work} ({error.strerror}): name another folder with --work") from error
     return 0 if chosen.prepare else open_lab(chosen.work, chosen.language)
 
 
@@ -229,14 +229,14 @@ def _course(chosen: argparse.Namespace) -> int:
 
 def _grade(chosen: argparse.Namespace) -> int:
     from .grading.interrupt import Interrupt
-    from .grading.sandbox.memory import kept
-    from .grading.sandbox.template_process import Starting
+    from .grading.sandbox.memory import gc_frozen
+    from .grading.sandbox.template_process import TemplateProcess
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    with Interrupt() as interrupt, Starting(isolated=chosen.isolation != "none") as starting:
+    with Interrupt() as interrupt, TemplateProcess(isolated=chosen.isolation != "none") as starting:
         interrupt.clean = starting.end
-        with kept():  # import while the template starts, as both take equally long
+        with gc_frozen():  # import while the template starts, as both take equally long
             from .grading.commands import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Broken(Exception):
+class UserError(Exception):
     """An error that an author or instructor can fix.
 
     The text names the problem and the remedy.

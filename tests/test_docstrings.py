@@ -10,7 +10,7 @@ import pytest
 from autograder.authoring.source import REPOSITORY
 
 PACKAGE = REPOSITORY / "autograder"
-EXCLUDED = ("exercises/[!_]*.py", "grading/*")  # patterns relative to PACKAGE; `*` matches subfolders as well
+EXCLUDED = ("exercises/[!_]*.py",)  # patterns relative to PACKAGE; `*` matches subfolders as well
 LONGEST = 14  # words in the first line of a module's or class's docstring
 OPENING = re.compile(r"(What|Where|How|Whether|By|Of)\b")
 

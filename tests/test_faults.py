@@ -36,7 +36,7 @@ from autograder.grading.course.create import make_course
 from autograder.grading.course.folders import RECORD
 from autograder.grading.course.settings import course_settings
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.grader import Standby
+from autograder.grading.submission.grader import RestartingEngine
 from autograder.grading.submission.pipeline import Result
 
 SEED = 20261121
@@ -189,7 +189,7 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_pa
 def template_of(grader: psutil.Process) -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):
         for child in grader.children():
-            if any("grading.isolated" in part for part in child.cmdline()):
+            if any("grading.sandbox" in part for part in child.cmdline()):
                 return child
     return None
 
@@ -302,12 +302,12 @@ def test_killed_at_random_moments(place: Place, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def standby() -> Iterator[Standby]:
-    with Standby(Engine) as made:
+def standby() -> Iterator[RestartingEngine]:
+    with RestartingEngine(Engine) as made:
         yield made
 
 
-def regraded(here: Place, standby: Standby) -> None:
+def regraded(here: Place, standby: RestartingEngine) -> None:
     """Graded again, here, and right."""
     results = grade(course_settings(here.folder), NAME, standby, jobs=2)
     assert {result.state for result in results} <= {"graded", "unchanged"}
@@ -334,7 +334,7 @@ def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[s
     return place.finish(done)
 
 
-def test_full_disk(place: Place, tmp_path: Path, standby: Standby) -> None:
+def test_full_disk(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
     here = place.copy(tmp_path / "course")
     script = """
@@ -361,7 +361,7 @@ def test_full_disk(place: Place, tmp_path: Path, standby: Standby) -> None:
     regraded(here, standby)
 
 
-def test_read_only(place: Place, tmp_path: Path, standby: Standby) -> None:
+def test_read_only(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     """Of a course folder that cannot be written, or a gradebook, that is said at once; nothing is changed."""
     here = place.copy(tmp_path / "course")
     (tmp_path / "disk").mkdir()
@@ -377,7 +377,7 @@ def test_read_only(place: Place, tmp_path: Path, standby: Standby) -> None:
     regraded(here, standby)
 
 
-def test_unreadable_folder(place: Place, tmp_path: Path, standby: Standby) -> None:
+def test_unreadable_folder(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     """What a student handed in as nobody may read it fails with the reason, and stops nobody else."""
     here = place.copy(tmp_path / "course")
     whose, other = here.students[0], here.students[EARLIER]
@@ -407,7 +407,7 @@ def locked(here: Place) -> sqlite3.Connection:
     return other
 
 
-def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: Standby) -> None:
+def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     here = place.copy(tmp_path / "course")
     other = locked(here)
     with ThreadPoolExecutor(1) as pool:
@@ -421,7 +421,7 @@ def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: Sta
 
 
 def test_gradebook_locked_for_too_long(
-    place: Place, tmp_path: Path, standby: Standby, monkeypatch: pytest.MonkeyPatch
+    place: Place, tmp_path: Path, standby: RestartingEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
     monkeypatch.setattr(gradebook, "PATIENCE", 0.3)

@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from autograder.authoring.build import COURSE
 from autograder.grading.plugin.safe_html import Harmless, is_plain
-from autograder.grading.submission.outputs import kept_outputs
+from autograder.grading.submission.outputs import safe_outputs
 
 ATTACKS = [
     "<script>alert(1)</script>",
@@ -92,13 +92,13 @@ def test_html_that_a_cleaner_takes_long_for_is_left_out(html):
     alone, with_text = (
         {"output_type": "display_data", "data": {"text/html": html, **more}} for more in ({}, {"text/plain": "plain"})
     )
-    assert [output.get("ename") for output in kept_outputs([alone], 1)] == ["TooLong"]
-    assert [output.data for output in kept_outputs([with_text], 1)] == [{"text/plain": "plain"}]
+    assert [output.get("ename") for output in safe_outputs([alone], 1)] == ["TooLong"]
+    assert [output.data for output in safe_outputs([with_text], 1)] == [{"text/plain": "plain"}]
 
 
 def test_html_of_a_whole_notebook_is_bounded():
     pages = [{"output_type": "display_data", "data": {"text/html": f"<p {i} {'a ' * 20_000}>b</p>"}} for i in range(40)]
-    kept = kept_outputs(pages, 1)
+    kept = safe_outputs(pages, 1)
     assert [output.output_type for output in kept] == ["display_data"] * 12 + ["error"]
     assert {output.data["text/html"] for output in kept[:-1]} == {"<p>b</p>"}
 

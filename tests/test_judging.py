@@ -10,20 +10,20 @@ import pytest
 
 from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
-from autograder.grading.course.hidden_cases import answers
+from autograder.grading.course.hidden_cases import expected_results
 from autograder.grading.sandbox.run_codec import pack_run
-from autograder.grading.submission.judgement import Judge
+from autograder.grading.submission.judgement import LessonJudge
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+def judge(tmp_path_factory: pytest.TempPathFactory) -> LessonJudge:
     course: Path = tmp_path_factory.mktemp("course")
     (course / "secret").write_text("0123456789abcdef" * 2)
     (lesson,) = COURSE.read(["gradient_accumulation"])
-    return Judge(answers(course, lesson, COURSE.exercises(lesson)))
+    return LessonJudge(expected_results(course, lesson, COURSE.exercises(lesson)))
 
 
-def observations(judge: Judge) -> list[tuple[str, str | None, list[Any]]]:
+def observations(judge: LessonJudge) -> list[tuple[str, str | None, list[Any]]]:
     """What a child says of every solution and mistake: exercise, mistake (None: the solution), runs."""
     return [
         (name, mistake, [pack_run(run) for run in runs])
@@ -32,17 +32,17 @@ def observations(judge: Judge) -> list[tuple[str, str | None, list[Any]]]:
     ]
 
 
-def test_each_gets_the_judgement_that_it_would_get_alone(judge: Judge) -> None:
+def test_each_gets_the_judgement_that_it_would_get_alone(judge: LessonJudge) -> None:
     found = observations(judge)
     first = [judge.judge(name, copy.deepcopy(runs), "other") for name, _, runs in found]
     for (name, mistake, runs), known in zip(found, first):
         assert judge.judge(name, copy.deepcopy(runs), "other") is known
-        alone = Judge(judge.answers).judge(name, runs, "other")
+        alone = LessonJudge(judge.answers).judge(name, runs, "other")
         assert (known.verdict, known.observed) == (alone.verdict, alone.observed)
         assert (known.verdict.state, known.verdict.mistake) == ("not yet" if mistake else "passed", mistake)
 
 
-def test_the_card_is_in_the_language_of_the_notebook(judge: Judge) -> None:
+def test_the_card_is_in_the_language_of_the_notebook(judge: LessonJudge) -> None:
     name, _, runs = observations(judge)[0]
     known = judge.judge(name, runs)
     for language in ("en", "ru", "en", None):
@@ -54,7 +54,7 @@ def test_the_card_is_in_the_language_of_the_notebook(judge: Judge) -> None:
     assert "edited" not in str(known.output("en", 7))
 
 
-def test_what_differs_at_all_is_judged_anew(judge: Judge) -> None:
+def test_what_differs_at_all_is_judged_anew(judge: LessonJudge) -> None:
     name, _, runs = observations(judge)[0]
     known = judge.judge(name, runs)
     other = copy.deepcopy(runs)
@@ -64,7 +64,7 @@ def test_what_differs_at_all_is_judged_anew(judge: Judge) -> None:
 
 
 @pytest.mark.parametrize("runs", [None, [], [{}], [{"raised": 1}], "runs"])
-def test_what_is_no_observation_is_an_error_each_time(judge: Judge, runs: object) -> None:
+def test_what_is_no_observation_is_an_error_each_time(judge: LessonJudge, runs: object) -> None:
     name = next(iter(judge.answers.expected))
     for _ in range(2):
         with pytest.raises((ValueError, TypeError)):

@@ -7,7 +7,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine, Salts
-from autograder.grading.submission.notebook_run import run
+from autograder.grading.submission.notebook_run import run_notebook
 from autograder.grading.submission.scores import Score, score_of
 
 OURS = {"grade_id": "test", "grade": True, "locked": True, "solution": False, "points": 5, "schema_version": 3}
@@ -24,7 +24,7 @@ def engine():
 def score(engine, *before, test=TEST):
     cells = [*map(new_code_cell, before), new_code_cell(test, metadata={"nbgrader": OURS, "task": False})]
     notebook = new_notebook(cells=cells)
-    run(engine, notebook, None, {}, Salts(engine))
+    run_notebook(engine, notebook, None, {}, Salts(engine))
     return score_of(notebook.cells[-1])
 
 

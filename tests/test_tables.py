@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autograder.grading.sandbox import dict_snapshot as memory
-from autograder.grading.sandbox.dict_snapshot import Table, Tables
+from autograder.grading.sandbox.dict_snapshot import DictSnapshot, DictSnapshots
 
 
 class Plain:
@@ -69,7 +69,7 @@ CHANGES: dict[str, Callable[[dict[Any, Any]], None]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_is_found(kind: str, change: str) -> None:
     items, other = KINDS[kind](), {"a": 1}
-    tables = Tables([Table(other), Table(items)])
+    tables = DictSnapshots([DictSnapshot(other), DictSnapshot(items)])
     assert tables.changed() == []
     CHANGES[change](items)
     assert tables.changed() == tables.changed() == [1]
@@ -80,7 +80,7 @@ def test_every_change_is_found(kind: str, change: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_that_is_put_back_is_no_change(kind: str) -> None:
     items = KINDS[kind]()
-    tables = Tables([Table(items)])
+    tables = DictSnapshots([DictSnapshot(items)])
     items["first"] = 3
     assert tables.changed() == [0]
     items["first"] = 1
@@ -92,7 +92,7 @@ def test_a_value_that_is_put_back_is_no_change(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_built_anew_may_have_changed(kind: str) -> None:
     items = KINDS[kind]()
-    tables = Tables([Table(items)])
+    tables = DictSnapshots([DictSnapshot(items)])
     _rebuilt(items)
     items["first"] = 3
     assert tables.changed() == [0]
@@ -103,7 +103,7 @@ def test_names_that_come_and_go_are_no_change(kind: str) -> None:
     """As IPython's do in the builtins, in each cell: the names that stay move to other places."""
     items = KINDS[kind]()
     last, value = list(items.items())[-1]
-    tables = Tables([Table(items)])
+    tables = DictSnapshots([DictSnapshot(items)])
     for _ in range(200):
         items["passing"] = None
         del items[last], items["passing"]
@@ -126,7 +126,7 @@ def test_what_specialized_code_stores_is_found() -> None:
     for value in values[:500]:
         store(value)
         module.store(value)
-    tables = Tables([Table(vars(thing)), Table(vars(module))])
+    tables = DictSnapshots([DictSnapshot(vars(thing)), DictSnapshot(vars(module))])
     for value in values[500:]:
         store(value)
         assert tables.changed() == ([0] if value is values[500] else [0, 1])

@@ -13,7 +13,7 @@ from ..checking.exercise import PUBLIC_SEED, Exercise
 from ..checking.expected import expect
 from ..checking.observe import decode_run
 from ..checking.values import AtMost, compare
-from ..errors import Broken
+from ..errors import UserError
 from ..language import LANGUAGES
 from .execute import run
 from .source import SOURCES, BrokenSource, Lesson, digest, read
@@ -110,9 +110,9 @@ COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
 
 
 def private(course: Path) -> Private:
-    """Return the private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises Broken."""
+    """Return the private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises UserError."""
     if not (course / "lessons").is_dir():
-        raise Broken(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
+        raise UserError(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
     for path in sorted((course / "lessons").glob("*.py")):
         if (exercises.PACKAGED / f"{exercises.bare(path.stem)}.py").is_file():
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")

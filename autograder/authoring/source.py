@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checking.exercise import Exercise
-from ..errors import Broken
+from ..errors import UserError
 from ..exercises import bare
 
 REPOSITORY = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ _PAIR = re.compile(r"""\s*(?P<key>\w+)=(?P<value>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\d
 _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION(?:\n|\Z)", re.M | re.S)
 
 
-class BrokenSource(Broken):
+class BrokenSource(UserError):
     """A lesson source that cannot be built: file, line, problem and remedy."""
 
     def __init__(self, path: Path, line: int, wrong: str) -> None:

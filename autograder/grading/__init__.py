@@ -1,1 +1,1 @@
-"""Grading with nbgrader: the course folder, its config, and the few steps of nbgrader's that are replaced."""
+"""Grading with nbgrader: course folder, configuration, and replaced preprocessors."""

@@ -1,4 +1,4 @@
-"""What `autograder grade` says while it works and at the end."""
+"""The commands `autograder grade` and `autograder grade --again`: output and exit status."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ..errors import Broken
+from ..errors import UserError
 from .batch import grade
-from .course.folders import said
+from .course.folders import describe_error
 from .course.gradebook import BookClosed
 from .course.settings import CourseSettings, course_settings
 from .interrupt import Interrupt
@@ -22,18 +22,18 @@ from .progress import Progress
 from .regrade import grade_again
 from .sandbox.engine import Engine
 from .sandbox.libc import CannotIsolate
-from .sandbox.template_process import Starting
-from .submission.grader import NoTemplate, Standby
+from .sandbox.template_process import TemplateProcess
+from .submission.grader import NoTemplate, RestartingEngine
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
 
-_JOBS = len(os.sched_getaffinity(0))  # one for each core: see `Batch.drafts`
+_JOBS = len(os.sched_getaffinity(0))  # one per core: see `Batch.drafts`
 
 
 def grade_course(
     root: Path,
     assignment: str | None,
-    starting: Starting,
+    starting: TemplateProcess,
     interrupt: Interrupt,
     *,
     jobs: int | None,
@@ -44,20 +44,20 @@ def grade_course(
 ) -> int:
     """Grade one assignment, or all that were handed in. Returns the exit status.
 
-    It is 1 when a submission failed, or an assignment could not be graded: the others are. Raises Broken with the
-    remedy when nothing can be graded.
+    It is 1 if a submission failed, or an assignment could not be graded; the others are graded.
+    Raises UserError with the remedy if nothing can be graded.
     """
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; results have their reasons
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; the results report reasons
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
     if students:
         chosen = _handed_in_by(course, students, chosen)
     if not chosen:
-        raise Broken(
+        raise UserError(
             f"nothing was handed in: {course.directory.submitted_directory}/ in {course.root} has no submission"
         )
     results: dict[str, list[Result]] = {}
-    refused: dict[str, Broken] = {}
+    refused: dict[str, UserError] = {}
     with _standby(course, isolation, starting) as standby:
         for name in chosen:
             progress = Progress(name, interrupt, force)
@@ -74,7 +74,7 @@ def grade_course(
                 )
             except NoTemplate:
                 raise
-            except Broken as error:  # the others are graded
+            except UserError as error:  # grade the others
                 refused[name] = error
             progress.end()
     if len(chosen) == len(refused) == 1:
@@ -92,13 +92,13 @@ def grade_course(
 
 
 def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
-    """Return those of `assignments` that one of `students` has handed in. Raises Broken for an unknown student."""
+    """Return those of `assignments` that one of `students` has handed in. Raises UserError for an unknown student."""
     who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
     known = sorted(set().union(*who.values()))
     for student in students:
         if student not in known:
             near = difflib.get_close_matches(student, known, n=3) or known[:6]
-            raise Broken(
+            raise UserError(
                 f"{student} has handed in nothing of {', '.join(assignments) or 'any assignment'}; "
                 + (f"is it one of these: {', '.join(near)}?" if near else "nobody has")
             )
@@ -109,7 +109,7 @@ def judge_again(
     root: Path,
     assignment: str,
     exercise: str,
-    starting: Starting,
+    starting: TemplateProcess,
     interrupt: Interrupt,
     *,
     jobs: int | None,
@@ -118,9 +118,9 @@ def judge_again(
     lower: bool,
     as_json: bool,
 ) -> int:
-    """Judge one exercise of every submission anew. Returns the exit status: 1 when one could not be judged.
+    """Judge one exercise of every submission again. Returns the exit status: 1 if one could not be judged.
 
-    Raises Broken with the remedy when nothing can be judged.
+    Raises UserError with the remedy if nothing can be judged.
     """
     course = course_settings(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
@@ -138,21 +138,23 @@ def judge_again(
 
 
 @contextlib.contextmanager
-def _standby(course: CourseSettings, isolation: str | None, starting: Starting) -> Iterator[Standby]:
-    """An engine with the course's limits; what stops all grading becomes a message with the remedy."""
+def _standby(course: CourseSettings, isolation: str | None, starting: TemplateProcess) -> Iterator[RestartingEngine]:
+    """Provide an engine with the course's limits. Fatal errors become messages with the remedy."""
     limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
     first = [starting] if starting.isolated == isolated else []
     try:
-        with Standby(lambda: Engine(limits, isolated=isolated, starting=first.pop() if first else None)) as standby:
+        with RestartingEngine(
+            lambda: Engine(limits, isolated=isolated, starting=first.pop() if first else None)
+        ) as standby:
             yield standby
     except CannotIsolate as refused:
-        raise Broken(
+        raise UserError(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
             "what is missing and how to allow it; `--isolation=none` grades without, with students' code as your user"
         ) from refused
     except OSError as error:
-        raise Broken(
-            f"{said(error, course.root)}: what has been graded stays; grade again when it is mended"
+        raise UserError(
+            f"{describe_error(error, course.root)}: what has been graded stays; grade again when it is mended"
         ) from error
     except BookClosed as closed:
-        raise Broken(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
+        raise UserError(f"the gradebook cannot be written: {closed}; what has been written stays") from closed

@@ -1,3 +1,3 @@
-"""The name by which every course's nbgrader_config.py imports `configure`."""
+"""The import path of `configure` for every course's nbgrader_config.py."""
 
 from .plugin.config import configure as configure

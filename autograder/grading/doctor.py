@@ -1,4 +1,4 @@
-"""`autograder doctor`: can answers be isolated on this machine, and if not, what exactly allows it."""
+"""The command `autograder doctor`: a check of isolation, with remedies."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ c.RunIsolated.isolation = "none"."""
 
 
 def examine() -> int:
-    """Print what was found and what to do. Returns 0 when answers can be isolated, else 1."""
+    """Print findings and remedies. Returns 0 if answers can be isolated, else 1."""
     if sys.platform != "linux":
         print(f"✗ isolation needs Linux; this is {platform.system()}\n\n{_NONE}")
         return 1
@@ -79,7 +79,7 @@ def examine() -> int:
 
 
 def _hidden() -> list[str]:
-    """What must not be there inside."""
+    """Return paths that must be invisible inside the sandbox."""
     return [str(path) for path in (Path.home() / ".bashrc", Path.home() / ".ssh", Path("/etc/shadow"), Path("/var"))]
 
 

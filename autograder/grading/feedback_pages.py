@@ -1,4 +1,4 @@
-"""`autograder feedback`: the pages of feedback that are missing or stale, made by nbgrader and released."""
+"""The command `autograder feedback`: regeneration of stale pages, and their release."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
 from .. import __version__
-from ..errors import Broken
+from ..errors import UserError
 from ..language import LANGUAGES
 from .batch import open_gradebook
-from .course.folders import recorded, said
+from .course.folders import describe_error, recorded
 from .course.settings import CourseSettings, course_settings
 from .submission.attachments import SECRET, TIMESTAMP
 
-_RECORD = ".autograder-feedback.json"  # beside a page: what it was made from
+_RECORD = ".autograder-feedback.json"  # identifies the grading that a page was made from
 
 
 @dataclass
 class Pages:
-    """The students of one assignment by what became of their pages; `failed` with the reason."""
+    """The students of one assignment by outcome; `failed` has the reasons."""
 
     made: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -41,15 +41,15 @@ class Pages:
 
 
 def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
-    """Make the stale pages of one assignment, or of all that were graded. Returns the exit status: 1 if one failed.
+    """Make the stale pages of one assignment, or of all graded ones. Returns the exit status: 1 if one failed.
 
-    With `release` all pages go to nbgrader's exchange. Raises Broken with the remedy when nothing was graded.
+    With `release`, all pages go to nbgrader's exchange. Raises UserError with the remedy if nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     course = course_settings(root)
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen or not any(course.graded(name) for name in chosen):
-        raise Broken(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
+        raise UserError(f"nothing of {assignment or 'any assignment'} has been graded in {course.root}: grade it first")
     status = 0
     for name in chosen:
         pages = _make(course, name)
@@ -84,7 +84,7 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
                 command = f"nbgrader generate_feedback {assignment} --student '{student}' --force"
                 pages.failed[student] = f"`{command}` says why"
             except OSError as error:
-                pages.failed[student] = said(error, place)
+                pages.failed[student] = describe_error(error, place)
             else:
                 pages.made.append(student)
     return pages
@@ -92,23 +92,23 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
 
 @contextlib.contextmanager
 def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
-    """Put copies of pages beside them for the time of a release, under the names that notebooks were handed in with.
+    """Copy pages to the submitted notebooks' names during a release.
 
-    nbgrader's fetch_feedback asks for these names.
+    nbgrader's fetch_feedback expects these names.
     """
     with contextlib.ExitStack() as copies:
         for student in students:
             place = course.feedback(assignment, student)
             for name, path in recorded(course.autograded(assignment, student)).renamed.items():
                 page, copy = place / f"{name}.html", place / f"{Path(path).stem}.html"
-                if "/" not in path and page.is_file() and not copy.exists():  # nbgrader does not look into folders
+                if "/" not in path and page.is_file() and not copy.exists():  # nbgrader ignores subfolders
                     copies.callback(copy.unlink, missing_ok=True)
                     shutil.copy(page, copy)
         yield
 
 
 def _digest(folder: Path, submission: SubmittedAssignment) -> str:
-    """Return a hash of all that a page shows: graded notebooks, points, comments, and what being late cost."""
+    """Return a hash of everything that a page shows: graded notebooks, points, comments, late penalty."""
     parts: list[object] = [__version__, submission.assignment.duedate, submission.extension, submission.timestamp]
     for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
         parts.append((notebook.name, notebook.late_submission_penalty))
@@ -125,7 +125,7 @@ def _digest(folder: Path, submission: SubmittedAssignment) -> str:
 
 
 def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
-    """Was every page of a submission made from what `digest` stands for? nbgrader removes the record with the page."""
+    """Return whether every page of a submission matches `digest`. nbgrader removes the record with the page."""
     try:
         made_from = json.loads((place / _RECORD).read_text(encoding="utf-8"))["from"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -135,14 +135,14 @@ def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
 
 
 def _release(course: CourseSettings, assignment: str) -> int:
-    """Release the pages of everybody who handed in through the exchange. Returns the exit status.
+    """Release the pages of all students who used the exchange. Returns the exit status.
 
-    Every language that was released has an exchange of its own, and each gets all of them: a notebook need not say in
-    which language it is.
+    Each released language has its own exchange, and every exchange gets all pages: a notebook need not record its
+    language.
     """
     students = [folder.parent.name for folder in course.graded(assignment)]
     places = {student: course.feedback(assignment, student) for student in students}
-    needed = (SECRET, TIMESTAMP)  # nbgrader stops at a page without them
+    needed = (SECRET, TIMESTAMP)  # nbgrader fails on a page without them
     ours = [student for student, place in places.items() if all((place / name).is_file() for name in needed)]
     others = sorted(places.keys() - set(ours))
     if others:

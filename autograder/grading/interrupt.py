@@ -1,4 +1,4 @@
-"""Ctrl+C while submissions are graded: one line, no process left behind, exit status 130."""
+"""Ctrl+C during grading: one line, no process left, exit status 130."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from .sandbox.process_memory import tree
+from .sandbox.process_memory import descendants
 
-STATUS = 130  # of a command that Ctrl+C has ended, as shells have it
+STATUS = 130  # exit status after Ctrl+C, as in shells
 
 
 class Interrupt:
-    """A handler of SIGINT that ends this process at once. Use it as a context manager.
+    """A handler of SIGINT that ends this process immediately.
 
-    `kept` says what stays and how to go on; whoever grades keeps it up to date. `clean` is called at the end.
+    Use it as a context manager. `kept` is the message on finished work and how to continue; the grader updates it.
+    `clean` is called at the end.
     """
 
     def __init__(self) -> None:
@@ -38,13 +39,13 @@ class Interrupt:
     def _end(self, number: int, frame: FrameType | None) -> None:
         """Print the line and exit.
 
-        Nothing is unwound: whatever is written may be cut off at any step (see `batch`), and threads that wait for an
-        endless loop would hold it up.
+        The stack is not unwound: writing may be cut off at any step (see `batch`), and threads that wait for an endless
+        loop would block.
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        start = "\n" if os.isatty(2) else ""  # below the line of progress
+        start = "\n" if os.isatty(2) else ""  # below the progress line
         os.write(2, f"{start}autograder: stopped: {self.kept}\n".encode(errors="backslashreplace"))
-        for process in tree(os.getpid())[1:]:
+        for process in descendants(os.getpid())[1:]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         with contextlib.suppress(Exception):

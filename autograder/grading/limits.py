@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Seconds are wall time; bytes are bytes."""
+    """The resources that one submission may use. Seconds are wall time."""
 
     cell_seconds: float = 60
     total_seconds: float = 600

@@ -1,4 +1,4 @@
-"""The line on the terminal while submissions are graded."""
+"""The progress line on the terminal during grading."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NAMED = 3  # students in the line
 
 
 class Progress:
-    """A line on the terminal: how many are done, how fast, how long it will take.
+    """A progress line: number of results, speed, remaining time.
 
-    Where there is no terminal it only tells `interrupt` what is kept.
+    Without a terminal it only updates `interrupt`.
     """
 
     def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
@@ -25,7 +25,7 @@ class Progress:
         self._next = "with --force the same command begins again" if force else "the same command goes on from there"
 
     def show(self, result: Result, total: int) -> None:
-        """Count a result of `total`."""
+        """Count one result of `total`."""
         self._done += 1
         self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
         if not sys.stderr.isatty():
@@ -37,7 +37,7 @@ class Progress:
         print(f"\r{self._line}\033[K", end="", file=sys.stderr, flush=True)
 
     def wait(self, students: Sequence[str]) -> None:
-        """Name those whose submissions have been running for a while."""
+        """Show the students whose submissions have been running for a while."""
         if sys.stderr.isatty():
             more = f" and {len(students) - _NAMED} more" if len(students) > _NAMED else ""
             who = printable(", ".join(students[:_NAMED]))

@@ -1,7 +1,7 @@
-"""`autograder grade --again EXERCISE`: judge everybody anew after an exercise was mended, and nothing behind a back.
+"""The command `autograder grade --again EXERCISE`: regrading after a fix.
 
-Every submission is run again. What would change is listed; nothing is written without `apply`, no score is lowered
-without `lower`, and what a person gave stays in any case.
+Every submission is run again, and changes are listed. Nothing is written without `apply`, no score is lowered without
+`lower`, and manual grades are always kept.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from pathlib import Path
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from ..errors import Broken
+from ..errors import UserError
 from .batch import Batch, open_book
-from .course.folders import alone, write_notebook
+from .course.folders import locked, write_notebook
 from .course.gradebook import Book
 from .course.settings import CourseSettings
-from .submission.grader import Standby
-from .submission.pipeline import Draft
+from .submission.grader import RestartingEngine
+from .submission.pipeline import GradedSubmission
 from .submission.scores import Score
 
 
 @dataclass(frozen=True)
 class Change:
-    """What judging anew means for one student. `done` is "raised", "lowered", "kept" (it would be lowered) or empty
-    (nothing was to be written); `why` is the reason when the answer could not be judged."""
+    """The effect of regrading on one student.
+
+    `done` is "raised", "lowered", "kept" (it would be lowered) or empty (nothing was written). `why` is the reason if
+    the answer could not be judged.
+    """
 
     student: str
     old: float
@@ -41,15 +44,22 @@ class Change:
 
 
 def grade_again(
-    course: CourseSettings, assignment: str, exercise: str, standby: Standby, *, jobs: int, apply: bool, lower: bool
+    course: CourseSettings,
+    assignment: str,
+    exercise: str,
+    standby: RestartingEngine,
+    *,
+    jobs: int,
+    apply: bool,
+    lower: bool,
 ) -> list[Change]:
-    """The changes, made or (without `apply`) only found. Raises Broken, CannotIsolate and BookClosed."""
+    """Return the changes, and with `apply` write them. Raises UserError, CannotIsolate and BookClosed."""
     name = f"check-{exercise}"
-    with alone(course.root, assignment), open_book(course) as book:
+    with locked(course.root, assignment), open_book(course) as book:
         batch = Batch(course, assignment, standby, book)
         before = book.points(assignment, name)
         if not before:
-            raise Broken(f"nobody has a grade for {exercise} in {assignment}: is that its name, and was it graded?")
+            raise UserError(f"nobody has a grade for {exercise} in {assignment}: is that its name, and was it graded?")
         folders = [folder for folder in course.submissions(assignment) if folder.parent.name in before]
         changes: list[Change] = []
         for draft in batch.drafts(folders, jobs):
@@ -64,7 +74,7 @@ def grade_again(
     return sorted(changes, key=lambda change: change.student)
 
 
-def _change(draft: Draft, name: str, old: float) -> Change | None:
+def _change(draft: GradedSubmission, name: str, old: float) -> Change | None:
     student = draft.result.student
     if draft.result.state == "failed":
         return Change(student, old, old, why="; ".join(draft.result.reasons))
@@ -74,12 +84,14 @@ def _change(draft: Draft, name: str, old: float) -> Change | None:
     return Change(student, old, score.points)
 
 
-def _score(draft: Draft, name: str) -> Score | None:
+def _score(draft: GradedSubmission, name: str) -> Score | None:
     return next((found.scores[name] for found in draft.scores.values() if name in found.scores), None)
 
 
-def _make(change: Change, draft: Draft, name: str, book: Book, course: CourseSettings, assignment: str) -> Change:
-    """Write the score, then the card into the autograded notebook: killed in between, only the card is an old one."""
+def _make(
+    change: Change, draft: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
+) -> Change:
+    """Write the score, then the card into the autograded notebook. If killed in between, only the card is outdated."""
     score = _score(draft, name)
     assert score is not None
     book.rescore(assignment, change.student, name, score)

@@ -1,4 +1,4 @@
-"""What is said at the end of grading."""
+"""The texts at the end of grading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = 8  # students in one line
 
 
 def table(name: str, results: list[Result]) -> str:
-    """Return every submission of which there is something to say, then how many there are of each kind."""
+    """Return each submission with remarks, then the number of submissions by state."""
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
         notes = [*each.notes, *(["it owes another late penalty now"] if each.state == "updated" else [])]
@@ -34,7 +34,7 @@ def table(name: str, results: list[Result]) -> str:
 
 
 def summary(course: CourseSettings, name: str) -> list[str]:
-    """Return what the gradebook has of an assignment by now: points, who was late, and how much waits for a person."""
+    """Return an assignment's state in the gradebook: points, late students, pending manual grades."""
     with open_gradebook(course) as gradebook:
         found = standings(gradebook.db, name)
         maximum = float(gradebook.find_assignment(name).max_score)
@@ -52,13 +52,13 @@ def summary(course: CourseSettings, name: str) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Return the first few names and the number of the others."""
+    """Return the first few names and the number of the rest."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def next_commands(course: CourseSettings) -> str:
-    """Return the commands that come after grading."""
+    """Return the commands that follow grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (
         f"next: autograder report {where}    # what the class misunderstood\n"
@@ -68,5 +68,5 @@ def next_commands(course: CourseSettings) -> str:
 
 
 def printable(text: str) -> str:
-    """Names of folders and what a submission said go to a terminal: as text, and as nothing that it would obey."""
+    """Escape control characters, so that names and submitted texts cannot control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -18,10 +18,10 @@ from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine, Salts
-from autograder.grading.submission.judgement import Judge
-from autograder.grading.submission.notebook_run import Outcome, run
+from autograder.grading.submission.judgement import LessonJudge
+from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import Released, sanitize
-from autograder.grading.submission.self_test import rehearse
+from autograder.grading.submission.self_test import warm_up
 
 EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
 _NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
@@ -32,7 +32,7 @@ class Host:
     """Where submissions are handed in: an engine, the assignment, and a folder beside the course."""
 
     engine: Engine
-    judge: Judge
+    judge: LessonJudge
     released: dict[str, Released]
     blank: dict[str, Any]
     solved: dict[str, str]
@@ -44,7 +44,7 @@ class Host:
     def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
         """Grade a notebook; its outcome and what becomes of it."""
         clean = sanitize(raw, self.released, None)
-        return run(self.engine, clean.notebook, self.judge, {}, self.salts), clean.notebook
+        return run_notebook(self.engine, clean.notebook, self.judge, {}, self.salts), clean.notebook
 
     def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
         """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
@@ -88,7 +88,7 @@ def open_host(
     (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
     folder.joinpath("course").chmod(0o777)
     blank = student_notebook(source_notebook(lesson, exercises), "en")
-    judge = Judge(hidden.answers(folder / "course", lesson, exercises))
+    judge = LessonJudge(hidden.expected_results(folder / "course", lesson, exercises))
     released = {}
     for cell in blank.cells:
         ours = cell.metadata.get("nbgrader")
@@ -99,5 +99,5 @@ def open_host(
             )
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(limits) as engine:
-        rehearse(engine, lesson, exercises, {})
+        warm_up(engine, lesson, exercises, {})
         yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine), asked)

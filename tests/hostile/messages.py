@@ -149,7 +149,7 @@ def is_right(accumulate):
         "the method that observes replaced",
         _FORGED
         + """
-from autograder.grading.isolated import child
+from autograder.grading.sandbox import worker as child
 child.Worker.do_observe = lambda self, **asked: observed
 """,
         flagged="replaced",
@@ -175,14 +175,14 @@ OBSERVATIONS = [
     Attack(
         f"an observation that is {what}" if what != "deep" else "an observation nested too deep",
         f"""
-from autograder.grading.isolated import child
+from autograder.grading.sandbox import worker as child
 rest = {{'edited': [], 'called': '', 'inputs': '', 'notes': []}}
 def deep(n):
     return [deep(n - 1)] if n else []
 import sys
 sys.setrecursionlimit(5000)
 child.Worker.do_observe = lambda self, **asked: {{"runs": [{run}] * 3}}
-from autograder.grading.isolated import wire
+from autograder.grading.sandbox import run_codec as wire
 child.pack_run = lambda run: {run}
 """,
         flagged="replaced",

@@ -31,7 +31,7 @@ from autograder.checking.observe import observe
 from autograder.grading.course.create import make_course
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.grader import Bench, Job, Standby, Turns
+from autograder.grading.submission.grader import Grader, Job, RestartingEngine, Turns
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
 from autograder.messages.interface import message
@@ -263,8 +263,8 @@ def test_who_is_alone_is_alone() -> None:
 def test_what_lacked_time_is_tried_again_once(waited: float, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = [Outcome(late=True, seconds=1, waited=waited) for _ in range(3)]
     left = iter(outcomes)
-    with Standby(Engine) as standby:
-        bench = Bench(standby)
+    with RestartingEngine(Engine) as standby:
+        bench = Grader(standby)
         monkeypatch.setattr(bench, "_run", lambda job, notebook, beside: next(left))
         done = bench.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook(), {})
     assert done is outcomes[tries - 1]

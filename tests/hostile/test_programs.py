@@ -18,7 +18,7 @@ from autograder.checking.judge import judge
 from autograder.checking.observe import observe
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.self_test import rehearse
+from autograder.grading.submission.self_test import warm_up
 
 LESSONS = exercises.lessons()
 
@@ -32,7 +32,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine that has rehearsed every lesson, as for a whole course."""
     with Engine(Limits(cell_seconds=300, total_seconds=400)) as engine:  # one test reads every file
         for lesson in COURSE.read():
-            rehearse(engine, lesson, COURSE.exercises(lesson), {})
+            warm_up(engine, lesson, COURSE.exercises(lesson), {})
         yield engine
 
 

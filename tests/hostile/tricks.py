@@ -436,7 +436,7 @@ replace(builtins, "id", fake)
         "the worker that answers the grader replaced",
         _METER
         + """
-from autograder.grading.isolated import child
+from autograder.grading.sandbox import worker as child
 child.Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
 child.Worker.do_observe = lambda self, **asked: {"absent": ["passed", "absent.stub", {}]}
 child.serve = child.pack_run = None

@@ -1,1 +1,1 @@
-"""The course folder: its making, settings, records, hidden cases and gradebook."""
+"""The course folder: creation, settings, records, hidden cases and gradebook."""

@@ -1,4 +1,4 @@
-"""An assignment's own files beside its notebooks: data, and the exercises of a private lesson."""
+"""An assignment's own files: data, and the exercises of a private lesson."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...authoring.redaction import ModuleSource
-from ...errors import Broken
+from ...errors import UserError
 
 _MODULES, _KEYS = Path("exercises"), Path("exercises/keys")  # of a private lesson
-_LARGEST = 24 << 20  # bytes together: they travel to every child
+_LARGEST = 24 << 20  # total bytes: every child receives them
 
 
 def encoded_files(folder: Path) -> dict[str, str]:
-    """Return the files of a source folder in base64 by relative path, for the process that grades.
+    """Return the files of a source folder in base64 by relative path, for the sandbox.
 
-    Notebooks stay behind, and so do keys, which hold results. Exercise modules go without the programs in them.
-    Raises Broken beyond 24 MB.
+    Notebooks are omitted, and so are keys, which hold results. Exercise modules are redacted: they lose their programs.
+    Raises UserError if the files exceed 24 MB together.
     """
     found: dict[str, str] = {}
     total = 0
@@ -29,7 +29,7 @@ def encoded_files(folder: Path) -> dict[str, str]:
                 data = ModuleSource(data.decode()).redacted().encode()
             total += len(data)
             if total > _LARGEST:
-                raise Broken(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
+                raise UserError(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
             found[inside.as_posix()] = base64.b64encode(data).decode()
     return found
 

@@ -1,4 +1,4 @@
-"""`autograder course DIR`: an nbgrader course folder with this course's lessons in it, made or brought up to date."""
+"""The command `autograder course DIR`, which creates or updates a course folder."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from nbgrader.api import Gradebook
 from ...authoring.build import COURSE, Collection
 from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import digest
-from ...errors import Broken
+from ...errors import UserError
 from .nbgrader_path import put_interpreter_on_path
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
-_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them: others are the instructor's
+_RECORD = ".autograder.json"  # the course id, and hashes of the files that we wrote: others are the instructor's
 
 
-class NoCourse(Broken):
-    """A course folder cannot be made: why, and what to do about it."""
+class NoCourse(UserError):
+    """A course folder that cannot be created: the reason and the remedy."""
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
-    """Make `directory` an nbgrader course folder, or bring one up to date, and print what changed and what is next.
+    """Create or update the nbgrader course folder `directory`, and print the changes and the next steps.
 
-    `course_id` is nbgrader's; without one it is the folder's name. A file that an instructor has changed stays as it
-    is, and so does a lesson that was handed in and whose newer version has other graded cells. Raises NoCourse, and
-    BrokenSource for a lesson that cannot be built.
+    `course_id` is nbgrader's; the default is the folder's name. A file that an instructor has changed is kept. So is a
+    lesson that was handed in, if its newer version has other graded cells.
+    Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
     """
     directory = directory.resolve()
     record = _read_record(directory / _RECORD)
@@ -78,12 +78,12 @@ def _text(name: str, **values: str) -> str:
 
 
 def _beside(command: str) -> str:
-    """The path of a command of this environment, whether or not it is activated."""
+    """Return the path of a command of this environment, activated or not."""
     return str(Path(sys.executable).parent / command)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """What an earlier run noted. Raises NoCourse when that cannot be read."""
+    """Return the record of an earlier run. Raises NoCourse if it cannot be read."""
     record: dict[str, Any] = {"course_id": None, "files": {}}
     if path.is_file():
         try:
@@ -95,7 +95,10 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Iterator[str]:
-    """Write the files that are new or still as we wrote them (`ours`, by hash); a line on each one written or kept."""
+    """Write files that are new or unchanged since we wrote them (`ours`, by hash).
+
+    Yields a line for each file written or kept.
+    """
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
         old = path.read_text(encoding="utf-8") if path.is_file() else None
@@ -123,7 +126,10 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
 
 
 def _make_secret(path: Path) -> None:
-    """The course's secret, from which hidden cases are drawn. It is made once: with another, other cases come."""
+    """Create the course's secret, from which hidden cases are drawn.
+
+    An existing secret is kept: another one would change the cases.
+    """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""What stands in a course folder while it is graded: one grader, and folders that appear whole or not at all."""
+"""The course folder during grading: assignment locks, atomic replacement of results."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from pathlib import Path
 from nbformat.notebooknode import NotebookNode
 from nbgrader.utils import find_all_files
 
-from ...errors import Broken
+from ...errors import UserError
 
-RECORD = ".autograder.json"  # beside an autograded notebook: what it was made from
+RECORD = ".autograder.json"  # in an autograded folder: identifies the submission that was graded
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A digest of what was handed in, and the paths of notebooks that had another name than the released one."""
+    """A digest of the submission, and the paths of renamed notebooks."""
 
     submitted: str
     renamed: dict[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
-def alone(root: Path, assignment: str) -> Iterator[None]:
-    """Let no second grader work on the same assignment. The lock ends with the process, however it ends.
+def locked(root: Path, assignment: str) -> Iterator[None]:
+    """Lock an assignment against a second grader. The kernel releases the lock when the process ends.
 
-    Raises Broken when another one is at work, or when the course folder cannot be written.
+    Raises UserError if another grader holds the lock, or the course folder cannot be written.
     """
     folder = root / ".autograder"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = os.open(folder / f"{assignment}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise Broken(f"{said(error, folder)}: a course folder must be writable to be graded") from error
+        raise UserError(f"{describe_error(error, folder)}: a course folder must be writable to be graded") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        raise Broken(f"another grader is at work on {assignment}: wait for it, or end it") from None
+        raise UserError(f"another grader is at work on {assignment}: wait for it, or end it") from None
     try:
         yield
     finally:
@@ -53,8 +53,8 @@ def alone(root: Path, assignment: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def beside(place: Path) -> Iterator[Path]:
-    """A new folder on the same disk, which is gone in the end unless it was moved."""
+def temporary_sibling(place: Path) -> Iterator[Path]:
+    """Create a folder on the same disk as `place`. Remove it at the end unless it was moved."""
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.parent / f".{place.name}.{os.getpid()}"
     draft.mkdir()
@@ -64,7 +64,7 @@ def beside(place: Path) -> Iterator[Path]:
         _remove(draft)
 
 
-def fill(
+def write_result(
     folder: Path,
     files: Mapping[str, bytes],
     source: Path,
@@ -72,9 +72,9 @@ def fill(
     notebooks: Mapping[str, NotebookNode],
     record: Record,
 ) -> None:
-    """Put a graded submission into `folder`, as `nbgrader autograde` does, and what it was made of.
+    """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
-    Of the student's `files` those are left out in whose place lies one of the assignment's own, from `source`.
+    A student's file in `files` is omitted if the assignment's own folder `source` has one at the same path.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)
@@ -94,29 +94,29 @@ def fill(
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write a graded notebook, a cell in each line: nbformat's own way copies it first and takes ten times as long."""
+    """Write a graded notebook, one line per cell. nbformat copies the notebook first and takes ten times as long."""
     rest = {key: value for key, value in notebook.items() if key != "cells"}
     cells = ",\n".join(map(_ENCODER.encode, notebook.cells))
     text = f'{{"cells": [\n{cells}\n],\n{_ENCODER.encode(rest)[1:]}\n'
-    # What was printed may hold half a character, which no file can.
+    # Printed text may hold a lone surrogate, which cannot be written to a file.
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def recorded(place: Path) -> Record:
-    """Return what the graded submission in `place` was made of, as `fill` was told; an empty record if nobody knows."""
+    """Return the record that `write_result` left in `place`, or an empty one."""
     try:
         return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Record("")
 
 
-def forget(place: Path) -> None:
-    """Let what is in `place` count as made of something else."""
+def drop_record(place: Path) -> None:
+    """Remove the record in `place`, so that the folder counts as graded from another submission."""
     (place / RECORD).unlink(missing_ok=True)
 
 
-def replace(place: Path, folder: Path) -> None:
-    """Put `folder` in the place of what is there."""
+def swap_in(place: Path, folder: Path) -> None:
+    """Replace `place` by `folder`."""
     old = place.parent / f".{place.name}.old"
     with contextlib.suppress(FileNotFoundError):
         place.rename(old)
@@ -124,15 +124,15 @@ def replace(place: Path, folder: Path) -> None:
     _remove(old)
 
 
-def sweep(place: Path) -> None:
-    """Remove what a grader that was killed has left beside `place`. Only while no other grader is at work."""
+def remove_leftovers(place: Path) -> None:
+    """Remove leftovers of a killed grader next to `place`. Requires the assignment's lock."""
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)
 
 
-def said(error: OSError, where: Path) -> str:
-    """The file and the cause; `where` when the system does not say which file it was."""
+def describe_error(error: OSError, where: Path) -> str:
+    """Return the file and the cause of an error; the file is `where` if the system does not name one."""
     return f"{error.filename or where}: {error.strerror or error}"
 
 

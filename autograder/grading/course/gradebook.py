@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, read and written through nbgrader's own models: a submission in one transaction."""
+"""Access to nbgrader's gradebook through its own models, one transaction per submission."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
 from .standings import Standing, seconds_late, standings
 
 _T = TypeVar("_T")
-PATIENCE = 20.0  # seconds that a gradebook may be locked by somebody else
+PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 
 class BookClosed(Exception):
-    """The gradebook cannot be written: what the database says."""
+    """A gradebook that cannot be written, with the database's message."""
 
 
 @dataclass(frozen=True)
 class ReleasedNotebook:
-    """A notebook of an assignment, as it was handed out."""
+    """A notebook of an assignment, as released."""
 
     cells: dict[str, Released]
     kernel: dict[str, Any] | None
 
 
 class Book:
-    """One course's gradebook, open. `penalty(student, score, seconds late)` is nbgrader's late penalty."""
+    """An open gradebook of one course.
+
+    `penalty(student, score, seconds late)` is nbgrader's late penalty.
+    """
 
     def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
@@ -53,7 +56,7 @@ class Book:
         self._patience = PATIENCE
 
     def try_to_write(self) -> None:
-        """Raises BookClosed when nothing can ever be written; a lock may still be released."""
+        """Raise BookClosed if the gradebook is read-only. A temporary lock is not an error."""
         try:
             self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
         except SQLAlchemyError as error:
@@ -63,7 +66,7 @@ class Book:
             self._db.rollback()
 
     def has(self, assignment: str) -> bool:
-        """Is there an assignment of that name? Leaves no transaction open."""
+        """Return whether an assignment exists. Leaves no transaction open."""
         try:
             self._gradebook.find_assignment(assignment)
         except MissingEntry:
@@ -73,7 +76,7 @@ class Book:
         return True
 
     def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """Return the notebooks of an assignment by name. Raises MissingEntry when it has no such assignment."""
+        """Return the notebooks of an assignment by name. Raises MissingEntry if the assignment does not exist."""
         found: dict[str, ReleasedNotebook] = {}
         for notebook in self._gradebook.find_assignment(assignment).notebooks:
             points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
@@ -96,11 +99,11 @@ class Book:
         return found
 
     def is_due(self, assignment: str) -> bool:
-        """Return whether an assignment has to be handed in by some time. Raises MissingEntry."""
+        """Return whether an assignment has a due date. Raises MissingEntry if the assignment does not exist."""
         return self._gradebook.find_assignment(assignment).duedate is not None
 
     def standings(self, assignment: str) -> dict[str, Standing]:
-        """Return where every student stands of whom the gradebook has a submission."""
+        """Return the standings of all students with a submission in the gradebook."""
         return standings(self._db, assignment)
 
     def write(
@@ -111,24 +114,26 @@ class Book:
         notebooks: Mapping[str, NotebookScores],
         flags: Mapping[str, bool],
     ) -> float:
-        """Write one submission; what a person gave stays. Returns the score. Raises BookClosed, having written nothing.
+        """Write one submission and return its score. Manual grades are kept.
 
-        `flags` says by notebook whether formgrader shows it as flagged; a notebook that is not named stays as it is.
-        As nbgrader has it: a cell with a manual score is marked for another look, a late one gets its penalty.
+        `flags` tells by notebook whether formgrader shows it as flagged; other notebooks keep their flag. As in
+        nbgrader, a cell with a manual score is marked for review, and a late submission gets a penalty.
+        Raises BookClosed if the gradebook cannot be written; nothing is written then.
         """
         return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
 
     def update_penalty(self, assignment: str, student: str) -> bool:
-        """Bring a late penalty up to date with due date, extension and scores. Returns whether it was another one.
+        """Update a late penalty from due date, extension and scores. Returns whether it changed.
 
-        Nothing else is touched. Raises BookClosed.
+        Changes nothing else. Raises BookClosed if the gradebook cannot be written.
         """
         return self._commit(lambda: self._update_penalty(assignment, student))
 
     def _commit(self, work: Callable[[], _T]) -> _T:
-        """Do some work in one transaction.
+        """Do some work in one transaction, with retries while the gradebook is locked.
 
-        A lock is waited for; after one that lasted too long, no other is until one is released. Raises BookClosed.
+        After a lock outlasts the wait, later transactions do not wait until one has succeeded.
+        Raises BookClosed if the gradebook cannot be written.
         """
         until = time.monotonic() + self._patience
         while True:
@@ -149,7 +154,7 @@ class Book:
                 return done
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
-        """By student, the automatic score that a graded cell has now."""
+        """Return the current automatic score of a graded cell by student."""
         rows = (
             self._db.query(SubmittedAssignment.student_id, Grade.auto_score)
             .select_from(Grade)
@@ -162,7 +167,10 @@ class Book:
         return {student: score or 0.0 for student, score in rows}
 
     def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
-        """Give one graded cell of a submission another automatic score; a manual one stays. Raises BookClosed."""
+        """Set the automatic score of one graded cell of a submission; a manual score is kept.
+
+        Raises BookClosed if the gradebook cannot be written.
+        """
         self._commit(lambda: self._rescore(assignment, student, name, score))
 
     def _rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
@@ -214,7 +222,7 @@ class Book:
         return sum(scores.values())
 
     def _settle(self, submission: SubmittedAssignment, student: str, scores: Mapping[str, float]) -> None:
-        """The late penalty that follows from the scores of its notebooks."""
+        """Set the late penalties of a submission's notebooks from their scores."""
         late = seconds_late(submission)
         for submitted in submission.notebooks:
             score = scores[submitted.id]
@@ -233,14 +241,14 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
         score = result.scores.get(name, Score(0.0, result.handed_in))
         waits = score.waits
         if result.handed_in and cell in there and there[cell].manual_score is not None:
-            # A person has graded this answer. Only another answer needs another look.
+            # A manual grade exists. Only a changed answer needs another review.
             waits = there[cell].needs_manual_grade if name in result.same else True
         grades[cell] = {"auto_score": score.points, "needs_manual_grade": waits}
     return grades
 
 
 def _passes(error: SQLAlchemyError) -> bool:
-    """Does it come from somebody else's writing, who will have done some time?"""
+    """Return whether an error stems from another process's writing, so that a retry can succeed."""
     return "locked" in str(error) or isinstance(error, IntegrityError)
 
 

@@ -1,4 +1,7 @@
-"""Rows of nbgrader's tables, through its models: many in one statement. One by one they take more time than judging."""
+"""Bulk access to rows of nbgrader's tables.
+
+Accessing the rows one by one takes more time than judging.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """A notebook: the names of its cells by their ids in the database, of those that have a grade and a comment."""
+    """A notebook, with names of graded and commented cells by database id."""
 
     id: str
     name: str
@@ -23,7 +26,7 @@ class NotebookLayout:
 
 @dataclass(frozen=True)
 class AssignmentLayout:
-    """What an assignment consists of, and whether it is due at some time."""
+    """The notebooks of an assignment, and whether it has a due date."""
 
     id: str
     due: bool
@@ -31,7 +34,7 @@ class AssignmentLayout:
 
 
 def layout_of(db: Any, assignment: str) -> AssignmentLayout:
-    """The layout of an assignment that the database `db` holds."""
+    """Return the layout of an assignment in the database `db`."""
     found = db.query(Assignment).filter(Assignment.name == assignment).one()
     return AssignmentLayout(found.id, found.duedate is not None, [_notebook(each) for each in found.notebooks])
 
@@ -45,14 +48,14 @@ def _notebook(notebook: Notebook) -> NotebookLayout:
 
 
 class Rows:
-    """Adds and changes rows in the transaction of a session."""
+    """A writer of rows in the transaction of a session."""
 
     def __init__(self, db: Any) -> None:
-        self._db = db.connection()  # the session itself looks for changed objects with each statement
-        self._added: set[str] = set()  # nothing is there yet that belongs to these
+        self._db = db.connection()  # the session itself searches for changed objects before each statement
+        self._added: set[str] = set()  # ids of new rows: no row refers to them yet
 
     def ensure(self, model: Any, **values: str) -> str:
-        """The id of the row with these values, which is added if there is none."""
+        """Return the id of the row with these values; add the row if there is none."""
         looked_for = self._added.isdisjoint(values.values())
         found: str | None = self._db.scalar(_with(model, *values), values) if looked_for else None
         if found is None:
@@ -62,22 +65,22 @@ class Rows:
         return found
 
     def change(self, model: Any, id: str, **values: Any) -> None:
-        """Give a row other values."""
+        """Change values of a row."""
         self._db.execute(_update(model), [{"row": id, **values}])
 
     def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
-        """By cell, the rows that one submitted notebook has. The index is by cell first."""
+        """Return the rows of one submitted notebook by cell. Cells are required because the index starts with them."""
         if submitted in self._added:
             return {}
         found = self._db.execute(_of(model), {"cells": list(cells), "submitted": submitted})
         return {row.cell_id: row for row in found}
 
     def score(self, submitted: str, cells: Iterable[str]) -> float:
-        """What one submitted notebook has earned in these cells. nbgrader's own sum looks through the whole class."""
+        """Return the sum of these cells' scores in one submitted notebook. nbgrader's own sum scans the whole class."""
         return float(self._db.scalar(_score(), {"cells": list(cells), "submitted": submitted}))
 
     def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
-        """Values by cell for one submitted notebook: rows that are `there` are changed, the others added."""
+        """Write values by cell for one submitted notebook: update rows that are `there`, and insert the others."""
         old = [{"row": there[cell].id, **values} for cell, values in rows.items() if cell in there]
         new = [
             {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there
@@ -88,7 +91,7 @@ class Rows:
             self._db.execute(_insert(model), new)
 
 
-# Statements are made once: it takes as long as to run them.
+# Statements are cached: building one takes as long as executing it.
 
 
 @functools.cache

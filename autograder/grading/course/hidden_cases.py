@@ -1,7 +1,7 @@
-"""What is right on the hidden cases: solution, mistakes and given code, run once where no student's code is.
+"""Expected results on the hidden cases, computed where no student code runs.
 
-The cases of an exercise are drawn from a seed that only the course's secret gives. An exercise's probe runs on them in
-the isolated child, which gets the seed when the check is reached; what is expected never leaves this process.
+The cases of an exercise are drawn from a seed that derives from the course's secret. In the isolated child, which gets
+the seed only when the check is reached, the exercise's probe runs on them. Expected results never leave this process.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ...authoring.redaction import read_module
 from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected, expect
-from ...errors import Broken
+from ...errors import UserError
 
 _PACKAGE = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class Answers:
-    """A lesson, its exercises, and what is expected of each on its hidden cases."""
+class ExpectedResults:
+    """A lesson, its exercises, and their expected results on the hidden cases."""
 
     lesson: Lesson
     exercises: dict[str, Exercise]
@@ -39,14 +39,14 @@ class Answers:
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """By exercise, the source of the programs that a learner's test is tried on, and all that makes its cases."""
+        """The source of candidate programs for a learner's test, and of its case generator, by exercise."""
         files = {inspect.getfile(each.probe) for each in self.exercises.values()}
         modules = [read_module(Path(file)) for file in files]
         return {name: module.extract(names) for module in modules for name, names in module.tried.items()}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """The lesson that an assignment of a course is made from, and its exercises; None for one of another origin."""
+    """Return the lesson and exercises of an assignment, or None if the assignment stems from no lesson."""
     collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
     for collection in collections:
         path = collection.lessons / f"{assignment}.py"
@@ -56,11 +56,11 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
     return None
 
 
-def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers:
-    """The answers of a lesson and its exercises in a course.
+def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
+    """Return the expected results of a lesson in a course.
 
-    They are kept in the course's `.autograder` as long as neither the lesson, the checker, torch nor the secret change.
-    Raises Broken, with what to do about it.
+    They are cached in the course's `.autograder` until the lesson, the checker, torch or the secret changes.
+    Raises UserError with the remedy if the secret is missing or invalid.
     """
     secret = _secret(course)
     seeds = {name: seed_of(secret, exercise) for name, exercise in known.items()}
@@ -70,9 +70,9 @@ def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers
         stored = json.loads(cache.read_text(encoding="utf-8"))
         if stored["stamp"] == stamp:
             expected = {name: Expected.from_json(data) for name, data in stored["expected"].items()}
-            return Answers(lesson, known, expected)
+            return ExpectedResults(lesson, known, expected)
     except (OSError, ValueError, LookupError, TypeError):
-        pass  # none yet, or cut off: made anew
+        pass  # no cache yet, or a truncated one
     ran = run(lesson, known)
     expected = {
         name: expect(exercise, ran.solutions[name], seeds[name], ran.given.get(name))
@@ -81,11 +81,11 @@ def answers(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> Answers
     }
     data = {"stamp": stamp, "expected": {name: each.to_json() for name, each in expected.items()}}
     _write_private(cache, json.dumps(data))
-    return Answers(lesson, known, expected)
+    return ExpectedResults(lesson, known, expected)
 
 
 def seed_of(secret: str, exercise: Exercise) -> str:
-    """The seed of an exercise's hidden cases: who knows it knows the inputs, which a child sees anyway."""
+    """Return the seed of an exercise's hidden cases. It reveals only the inputs, and a child sees those anyway."""
     named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
 
@@ -95,21 +95,21 @@ def _secret(course: Path) -> str:
     try:
         secret = path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise Broken(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
+        raise UserError(f"{path}: {error.strerror}: the hidden cases are drawn from it; make the course again with "
                      f"`autograder course {course}`, which adds what is missing") from error  # fmt: skip
     if len(secret) < 32:
-        raise Broken(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
+        raise UserError(f"{path} is too short to be secret: remove it and run `autograder course {course}`")
     return secret
 
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
-    """Return the files of our code on which expected results of exercises depend: their own and those that check."""
+    """Return the files of our code on which expected results depend: the exercises' modules and the checker."""
     probes = (Path(inspect.getfile(each.probe)) for each in known)
     return {*probes, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 
 
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
-    """Return a hash that changes whenever expected results could."""
+    """Return a hash that changes whenever the expected results may change."""
     parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
     found = hashlib.sha256("\0".join([*parts, *known]).encode())

@@ -1,4 +1,4 @@
-"""An assignment that the gradebook does not know, added to it from the source notebook."""
+"""Registration of assignments that the gradebook lacks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 
-from ...errors import Broken
+from ...errors import UserError
 from .settings import CourseSettings
 
 
 def register(course: CourseSettings, assignment: str) -> None:
     """Add an assignment to the gradebook as `nbgrader generate_assignment` does, without touching release/.
 
-    Raises Broken with the remedy when there is no source notebook, or nbgrader does not accept it.
+    Raises UserError with the remedy if there is no source notebook, or nbgrader rejects it.
     """
     source = course.source(assignment)
     if not any(source.glob("*.ipynb")):
-        raise Broken(
+        raise UserError(
             f"the gradebook has no assignment {assignment}, and there is no notebook in {source} to add it from: put "
             f"it there (`autograder course {shlex.quote(str(course.root))}` puts back the lessons of this course), "
             "then grade again"
@@ -31,7 +31,7 @@ def register(course: CourseSettings, assignment: str) -> None:
         try:
             GenerateAssignment(coursedir=directory, config=course.config).start()
         except NbGraderException as error:
-            raise Broken(
+            raise UserError(
                 f"the gradebook has no assignment {assignment}, and nbgrader cannot make it from {source}: "
                 f"`nbgrader generate_assignment {shlex.quote(assignment)} --force` in {course.root} says why"
             ) from error

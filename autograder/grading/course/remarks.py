@@ -1,4 +1,4 @@
-"""What grading has to say about each submission, kept in the course folder until it is graded again."""
+"""Grading remarks on submissions, kept until the next grading."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 @dataclass
 class Remarks:
-    """The reasons to look at one submission, by notebook, and other notes on it.
+    """The reasons for a review of one submission, and other notes.
 
-    The key "" stands for the whole submission. `failed` says that it could not be graded.
+    `reasons` are by notebook; the key "" means the whole submission. `failed` is whether it could not be graded.
     """
 
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Remarks:
 
 
 class RemarksFolder:
-    """The remarks on the submissions of one assignment, a file for each student."""
+    """The remarks on submissions of one assignment, one file per student."""
 
     def __init__(self, root: Path, assignment: str) -> None:
         self._folder = root / ".autograder" / "remarks" / assignment
@@ -43,20 +43,20 @@ class RemarksFolder:
         return {student: remarks for student, remarks in found if student}
 
     def write(self, student: str, remarks: Remarks) -> None:
-        """Keep the remarks on a student's submission, instead of earlier ones. Raises OSError."""
+        """Replace the remarks on a student's submission. Raises OSError if they cannot be written."""
         path = self._path(student)
         if remarks.everything or remarks.notes:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # In place: who is cut off here has not put the graded folder in its place, and does both again.
+            # In place: a grader killed here has not replaced the graded folder yet, and repeats both.
             path.write_text(json.dumps({"student": student, **asdict(remarks)}), encoding="utf-8")
             return
         path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # others have something to say
+        with contextlib.suppress(OSError):  # other students have remarks
             self._folder.rmdir()
             self._folder.parent.rmdir()
 
     def _path(self, student: str) -> Path:
-        """Return the file of a student, whose name may have any characters and any length."""
+        """Return the file of a student. A hash is used because student names may have any characters and any length."""
         return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
     def _read(self, path: Path) -> tuple[str, Remarks]:

@@ -1,4 +1,4 @@
-"""The traits by which a course's config limits and isolates students' code."""
+"""Config traits for a course's sandbox limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A course's own settings, read as nbgrader reads them: where things are, who pays for being late, how to isolate."""
+"""The settings in nbgrader_config.py: folders, late penalty, sandbox limits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES
 from .sandbox_traits import SandboxTraits
 
 
 @dataclass(frozen=True)
 class CourseSettings:
-    """What `nbgrader_config.py` says, for the grader."""
+    """A course's `nbgrader_config.py`, as loaded by nbgrader."""
 
     root: Path
     config: Config
@@ -39,7 +39,7 @@ class CourseSettings:
 
     @property
     def language(self) -> str:
-        """Return the language of releases: what AUTOGRADER_LANGUAGE says, if the config follows it."""
+        """The language of releases: the value of AUTOGRADER_LANGUAGE, if the config uses it."""
         removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
         return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
 
@@ -51,14 +51,14 @@ class CourseSettings:
 
     @property
     def ignore(self) -> list[str]:
-        """Return the patterns of file names that nbgrader does not copy."""
+        """The patterns of file names that nbgrader does not copy."""
         return list(self.directory.ignore)
 
     def feedback(self, assignment: str, student: str) -> Path:
         return self._path(self.directory.feedback_directory, student, assignment)
 
     def was_released(self, assignment: str, language: str) -> bool:
-        """Is there a release of an assignment in a language?"""
+        """Return whether an assignment was released in a language."""
         first = str(self.directory.release_directory)
         for other in LANGUAGES[1:]:
             first = first.removesuffix(f"-{other}")
@@ -66,19 +66,19 @@ class CourseSettings:
         return self._path(kind, ".", assignment).is_dir()
 
     def submissions(self, assignment: str) -> list[Path]:
-        """Return the folders that were handed in, by student. Links are none."""
+        """Return the submitted folders, by student. Links are ignored."""
         return self._by_student(self.directory.submitted_directory, assignment)
 
     def graded(self, assignment: str) -> list[Path]:
-        """Return the folders that were graded, by student."""
+        """Return the graded folders, by student."""
         return self._by_student(self.directory.autograded_directory, assignment)
 
     def assignments(self) -> list[str]:
-        """Return the assignments of which something was handed in."""
+        """Return the assignments with submissions."""
         return self._all(self.directory.submitted_directory)
 
     def graded_assignments(self) -> list[str]:
-        """Return the assignments of which something was graded."""
+        """Return the assignments with graded submissions."""
         return self._all(self.directory.autograded_directory)
 
     def _by_student(self, kind: str, assignment: str) -> list[Path]:
@@ -102,7 +102,7 @@ class CourseSettings:
 
     @property
     def isolation(self) -> SandboxTraits:
-        """The course's limits, and whether answers are isolated."""
+        """The course's limits and isolation."""
         return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
 
     def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
@@ -116,10 +116,12 @@ class CourseSettings:
 
 
 def course_settings(root: Path) -> CourseSettings:
-    """Read the settings of the course in `root`. Raises Broken when it is none."""
+    """Read the settings of the course in `root`. Raises UserError if it is not a course folder."""
     root = root.resolve()
     if not (root / "nbgrader_config.py").is_file():
-        raise Broken(f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`")
+        raise UserError(
+            f"{root} is no course folder, it has no nbgrader_config.py: make one with `autograder course DIR`"
+        )
     with _in(root):
         app = NbGrader()
         app.log.setLevel(logging.ERROR)
@@ -130,7 +132,7 @@ def course_settings(root: Path) -> CourseSettings:
 
 
 def _is_folder(path: Path) -> bool:
-    """Is it a folder, and no link? One that cannot be looked at counts: grading it says why."""
+    """Return whether a path is a folder and not a link. An inaccessible one counts: grading it reports the reason."""
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
     except PermissionError:

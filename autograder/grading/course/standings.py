@@ -1,4 +1,4 @@
-"""Where each student of an assignment stands in the gradebook."""
+"""Standings of students in the gradebook."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sqlalchemy import func
 
 @dataclass(frozen=True)
 class Standing:
-    """Points of one submission, without and for being late, and what a person has done or has to do."""
+    """Points, late penalty and state of manual grading of one submission."""
 
     score: float
     penalty: float
     late: float  # seconds
     flagged: bool
-    by_hand: bool  # a person has given points
-    waiting: bool  # a person has to give points
+    by_hand: bool  # has a manual score
+    waiting: bool  # needs manual grading
 
 
 def seconds_late(submission: SubmittedAssignment) -> float:
-    """Return by how much a submission was late; nbgrader's own way fails on an extension without a due date."""
+    """Return the seconds by which a submission was late. nbgrader's method fails on an extension without a due date."""
     return float(submission.total_seconds_late) if submission.assignment.duedate else 0.0
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:
-    """Return the standing of every student of whom the gradebook has a submission of the assignment."""
+    """Return the standings of all students with a submission of the assignment in the gradebook."""
     graded = (
         db.query(
             SubmittedAssignment.student_id,

@@ -1,4 +1,4 @@
-"""A newer version of a lesson in a course that runs: may its source come in, and which release is old then?"""
+"""Upgrade of a lesson in a running course: safety check, outdated releases."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _KINDS = ("grade", "solution", "locked", "task")
 
 
 def list_differences(old: str, new: str) -> list[str]:
-    """Return the grade ids of the cells that only one of two source notebooks has, or has as another kind of cell.
+    """Return the grade ids of cells that exist in only one of two source notebooks, or differ in kind.
 
-    nbgrader refuses to release the one after students have handed in the other.
+    nbgrader refuses to release one version after students have handed in the other.
     """
     try:
         cells = [_cells(text) for text in (old, new)]
     except (ValueError, LookupError, TypeError, AttributeError):
-        return []  # one of them is no notebook: nothing can be lost with it
+        return []  # one text is not a notebook, so there is nothing to lose
     return sorted({name for name, _ in cells[0] ^ cells[1]})
 
 
 def _cells(text: str) -> set[tuple[str, tuple[bool, ...]]]:
-    """Return the grade id of each cell that has one, and what kind of cell it is."""
+    """Return the grade id and kind of each cell that has a grade id."""
     cells = [cell for cell in json.loads(text)["cells"] if grade_id_of(cell)]
     return {(grade_id_of(cell), tuple(bool(cell["metadata"]["nbgrader"].get(k)) for k in _KINDS)) for cell in cells}
 
 
 def is_handed_in(root: Path, assignment: str) -> bool:
-    """Return whether anybody has handed in an assignment, as far as submitted/ and the gradebook know."""
+    """Return whether anybody has handed in an assignment, according to submitted/ and the gradebook."""
     if any((root / "submitted").glob(f"*/{assignment}")):
         return True
     if not (root / "gradebook.db").is_file():
@@ -46,7 +46,7 @@ def is_handed_in(root: Path, assignment: str) -> bool:
 
 
 def release_commands(root: Path, assignment: str, nbgrader: str) -> list[str]:
-    """Return the commands that make anew the releases that there are of an assignment."""
+    """Return the commands that regenerate the existing releases of an assignment."""
     commands = []
     for language in LANGUAGES:
         first = language == LANGUAGES[0]

@@ -1,1 +1,1 @@
-"""Parts that a course's nbgrader_config.py plugs into nbgrader."""
+"""Plugins for nbgrader, which a course's nbgrader_config.py enables."""

@@ -1,4 +1,4 @@
-"""The engine behind `nbgrader autograde` and formgrader's button: steps beside and instead of nbgrader's own."""
+"""Preprocessors for `nbgrader autograde` and formgrader's button."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from ..course.assignment_files import encoded, encoded_files
-from ..course.folders import forget
+from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
 from ..limits import Limits
 from ..sandbox.engine import Engine
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
-from ..submission.folder import handed_in
-from ..submission.grader import Bench, Job, NoTemplate, Standby
+from ..submission.folder import read_submission
+from ..submission.grader import Grader, Job, NoTemplate, RestartingEngine
 from ..submission.reasons import list_changes, list_incidents
 from ..submission.sanitize import Unreadable, parse, sanitize
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
-    """Makes the notebook anew from the student's text and what was released; see `sanitize`."""
+    """A step that rebuilds the submitted notebook; see `sanitize`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -44,7 +44,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         return clean.notebook, resources
 
     def _drop_links(self, ours: Any) -> None:
-        """Remove what nbgrader has copied through links. Raises Unreadable when the notebook itself is one."""
+        """Remove copies that nbgrader made through links. Raises Unreadable if the notebook itself is a link."""
         submitted, _ = _submission(self.config, ours)
         refuse_linked_notebook(submitted, ours["notebook"])
         course = CourseDirectory(config=self.config)
@@ -58,14 +58,14 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
     def _chosen(
         self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
     ) -> tuple[Any, list[str]]:
-        """Return the notebook that counts, which may lie there under another name, and reasons to look."""
+        """Return the notebook to grade, perhaps under another name, and reasons for a review."""
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
         try:
-            found = handed_in(folder, released, ignore, due)
+            found = read_submission(folder, released, ignore, due)
             data = found.raw[ours["notebook"]]
             raw = parse(data, f"{ours['notebook']}.ipynb")
-        except (Unreadable, KeyError):  # nbgrader has read it
+        except (Unreadable, KeyError):  # nbgrader has already read it
             return nb, []
         for note in found.notes:
             self.log.warning("%s: %s", who, note)
@@ -76,15 +76,18 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class RunIsolated(SandboxTraits):
-    """Runs the cells in an isolated child and judges the checks here. A course sets the traits in its config."""
+    """A step that runs cells in an isolated child and judges checks.
+
+    A course sets the traits in its config.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         key = (self.limits(), self.isolation == "full")
         try:
-            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # it works in the course's root
+            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
         except NoTemplate:
-            del _benches[key]  # a server lives on: its next click begins anew
+            del _benches[key]  # a server goes on: start a new engine at the next click
             raise
         for note in outcome.notes:
             self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
@@ -101,20 +104,20 @@ class RunIsolated(SandboxTraits):
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """Keeps why a person has to look at a graded notebook, and sets formgrader's flag.
+    """A step that stores reasons for a review, and sets formgrader's flag.
 
-    It also removes a record that a student has handed in: `autograder grade` would believe it.
+    It also removes a record that a student has handed in: `autograder grade` would trust it.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
         course = CourseDirectory(config=self.config)
-        forget(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
+        drop_record(Path(course.format_path(course.autograded_directory, ours["student"], ours["assignment"])))
         folder, reasons = RemarksFolder(Path.cwd(), ours["assignment"]), _reasons.pop(_key(ours), [])
         earlier = folder.read(ours["student"])
         others = {name: said for name, said in earlier.reasons.items() if name and name != ours["notebook"]}
         folder.write(ours["student"], Remarks({**others, ours["notebook"]: reasons}))
-        if reasons or earlier.everything:  # a flag that only a person has set stays
+        if reasons or earlier.everything:  # a flag that only an instructor has set is kept
             with Gradebook(ours["db_url"]) as gradebook:
                 where = ours["notebook"], ours["assignment"], ours["student"]
                 gradebook.find_submission_notebook(*where).flagged = bool(reasons)
@@ -122,11 +125,11 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-_reasons: dict[tuple[str, str, str], list[str]] = {}  # between the steps for one notebook
+_reasons: dict[tuple[str, str, str], list[str]] = {}  # passed between the steps for one notebook
 
 
 def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
-    """Return the folder that was handed in, and the patterns of files that nbgrader ignores."""
+    """Return the submitted folder, and the patterns of files that nbgrader ignores."""
     course = CourseDirectory(config=config)
     folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
     return Path(folder), list(course.ignore)
@@ -136,22 +139,22 @@ def _key(ours: Any) -> tuple[str, str, str]:
     return ours["assignment"], ours["student"], ours["notebook"]
 
 
-_benches: dict[tuple[Limits, bool], Bench] = {}
+_benches: dict[tuple[Limits, bool], Grader] = {}
 _jobs: dict[tuple[object, ...], Job] = {}
 
 
-def _bench(limits: Limits, isolated: bool) -> Bench:
-    """One template serves all submissions of a run; formgrader's server keeps it between two clicks."""
+def _bench(limits: Limits, isolated: bool) -> Grader:
+    """Return the grader for these limits, cached: formgrader's server keeps the template between two clicks."""
     key = (limits, isolated)
     if key not in _benches:
-        standby = Standby(lambda: Engine(limits, isolated=isolated))
+        standby = RestartingEngine(lambda: Engine(limits, isolated=isolated))
         atexit.register(standby.close)
-        _benches[key] = Bench(standby)
+        _benches[key] = Grader(standby)
     return _benches[key]
 
 
 def _job(root: Path, ours: Any) -> Job:
-    """A notebook of an assignment, prepared once for all submissions, and anew when its files have changed."""
+    """Return the job of a notebook, cached for all submissions until the assignment's files change."""
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:

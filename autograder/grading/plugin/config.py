@@ -1,4 +1,4 @@
-"""What a course's nbgrader_config.py sets: the language of a release, how answers run, how feedback looks."""
+"""The traits that a course's nbgrader_config.py sets: release language, sandbox, feedback."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .safe_html import Harmless
 
 
 def configure(c: Config, course_id: str, language: str) -> None:
-    """Set nbgrader's traits for a course that is released in `language`; a second call changes nothing more.
+    """Set nbgrader's traits for a course released in `language`. A second call changes nothing more.
 
-    Every language has a course id and a release folder of its own, because an exchange holds one folder for an
-    assignment. What is collected under any of them goes into the same `submitted/` and the same gradebook.
-    Raises SystemExit for an unknown language: nbgrader would go on without the config after any other exception.
+    Each language has its own course id and release folder, because an exchange holds one folder per assignment.
+    Submissions in all languages go into the same `submitted/` and the same gradebook.
+    Raises SystemExit for an unknown language: after any other exception nbgrader would go on without the config.
     """
     if language not in LANGUAGES:
         raise SystemExit(f"AUTOGRADER_LANGUAGE is {language!r}: set it to one of {', '.join(LANGUAGES)}, or unset it")
@@ -52,15 +52,15 @@ def configure(c: Config, course_id: str, language: str) -> None:
     )
     c.Autograde.autograde_preprocessors = [*steps, KeepRemarks]
 
-    # So that a warning in the log means something: SQLAlchemy's on nbgrader's own code tells an instructor nothing.
+    # SQLAlchemy's warnings about nbgrader's code are useless to an instructor and would hide relevant ones.
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
 
-    c.HTMLExporter.preprocessors = [Harmless, ShowRubric]  # of formgrader's pages
+    c.HTMLExporter.preprocessors = [Harmless, ShowRubric]  # for formgrader's pages
     c.FeedbackExporter.preprocessors = [Harmless]
     c.GenerateFeedback.exporter_class = FeedbackExporter
     c.GenerateFeedback.preprocessors = _with(GenerateFeedback.preprocessors, {preprocessors.GetGrades: Grades})
 
 
 def _with(trait: Any, ours: dict[type, type]) -> list[type]:
-    """nbgrader's own list of steps, with some of them replaced by ours."""
+    """Return nbgrader's own list of steps, with some replaced by ours."""
     return [ours.get(step, step) for step in trait.default()]

@@ -1,4 +1,4 @@
-"""The page of feedback, in the language of the notebook that was handed in."""
+"""The feedback page, in the language of the submitted notebook."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "c
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's own; besides the scores it tells what a person has still to grade and what was deleted."""
+    """nbgrader's step, extended: it marks cells for manual grading and deleted cells."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -39,11 +39,11 @@ class Grades(GetGrades):  # type: ignore[misc]
 
 
 class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
-    """The page of feedback: nbgrader's, in two languages, with exercises called by their titles."""
+    """nbgrader's feedback page, in two languages and with the exercises' titles."""
 
     @property
     def default_config(self) -> Config:
-        """Our own template, which extends nbgrader's; a course may put `c.FeedbackExporter` over it."""
+        """The config for our template, which extends nbgrader's. A course may override it in `c.FeedbackExporter`."""
         mine = {
             "exclude_anchor_links": True,
             "template_name": "autograder_feedback",
@@ -66,19 +66,19 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 
 def language_of(nb: NotebookNode) -> str:
-    """The language that the release put into the notebook's metadata; English when a student removed it."""
+    """Return the language from the release's metadata, or English if a student removed it."""
     said = _ours(nb).get("language")
     return said if said in LANGUAGES else LANGUAGES[0]
 
 
 def _ours(nb: NotebookNode) -> dict[str, Any]:
-    """What the release noted in the notebook. Students can write there what they like."""
+    """Return the release's metadata in the notebook. Students can forge it."""
     noted = nb.metadata.get("autograder")
     return noted if isinstance(noted, dict) else {}
 
 
 def title(grade_id: str, lesson: str, language: str) -> str:
-    """The title, as HTML, of the exercise that a graded cell belongs to; the grade id for a cell that is not ours."""
+    """Return the title, as HTML, of a graded cell's exercise, or the grade id if the cell is not ours."""
     role, _, name = grade_id.partition("-")
     if role == "written":
         return WORDS["written"].read(language)

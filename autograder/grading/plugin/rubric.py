@@ -1,4 +1,4 @@
-"""The rubric of a question that a person grades, on formgrader's page of a submission and nowhere else."""
+"""Rubrics of manually graded questions on formgrader's submission page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from ..submission.sanitize import grade_id_of, source_of
 
 
 class ShowRubric(Preprocessor):  # type: ignore[misc]
-    """Puts the answer in the source notebook, which is the rubric, above the student's answer in words."""
+    """A step that shows the rubric above a student's written answer.
+
+    The rubric is the answer in the source notebook.
+    """
 
     enabled = True
 
@@ -32,10 +35,10 @@ class ShowRubric(Preprocessor):  # type: ignore[misc]
 
 
 def _rubrics(resources: Any) -> dict[str, str]:
-    """Return the rubrics by grade id; none for a page that is not formgrader's, or without a source notebook."""
+    """Return the rubrics by grade id; none on other pages than formgrader's, or without a source notebook."""
     if "submission_id" not in resources:
         return {}
-    course = Path(resources["metadata"]["path"]).parents[2]  # of autograded/STUDENT/ASSIGNMENT
+    course = Path(resources["metadata"]["path"]).parents[2]  # the path is autograded/STUDENT/ASSIGNMENT
     source = course / "source" / resources["assignment_id"] / f"{resources['notebook_id']}.ipynb"
     try:
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]

@@ -1,4 +1,4 @@
-"""Pages made of submissions, in feedback and in formgrader, hold no markup of a student's that a browser would run."""
+"""HTML safety of pages from submissions, in feedback and in formgrader."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from nbformat.notebooknode import NotebookNode
 
 from ...checking.verdict import MIME, Verdict
 from ...language import LANGUAGES
-from ..submission.outputs import kept_outputs
+from ..submission.outputs import safe_outputs
 
 _TAGS = "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|sup|sub"
-# What the renderer writes of plain Markdown: known tags, attributes in quotes, links that lead to pages and pictures.
+# The renderer's output for plain Markdown: known tags, quoted attributes, links to pages and pictures.
 _PLAIN = re.compile(
     rf"""</?(?:{_TAGS})(?:\s+(?:class|id|alt|title|align|start)="[^"<>]*"|\s+style="text-align:\s*\w+;?"
     |\s+(?:href|src)="(?:https?:|mailto:|\#|data:image/(?:png|jpeg);|(?![\w+.-]*:))[^"<>]*")*\s*/?>""",
     re.X,
 )
-# The renderer's time grows with the square of both: it looks for the end of each formula in all the text after it.
-_LONGEST, _MOST_FORMULAS = 20_000, 200  # characters of a cell, beginnings of formulas in it
-_LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook together
+# Rendering time is quadratic in both: the renderer searches the end of each formula in all of the remaining text.
+_LONGEST, _MOST_FORMULAS = 20_000, 200  # characters of a cell, starts of formulas in it
+_LONGEST_OF_ALL = 200_000  # characters of all cells of a notebook
 _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
 class Harmless(Preprocessor):  # type: ignore[misc]
-    """Shows text that would become other markup as it was typed, and outputs without scripts."""
+    """A step that shows unsafe Markdown as typed, and sanitizes outputs."""
 
     enabled = True
 
@@ -47,21 +47,21 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return cell, resources
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
-        safe = kept_outputs([output], number or 0)
+        safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
             try:
                 card = Verdict.from_json(record).html(self._language if self._language in LANGUAGES else None)
                 safe[0].data["text/html"] = card
             except (LookupError, TypeError, ValueError, AttributeError):
-                pass  # somebody's own record: its plain text stays
+                pass  # a forged record: its plain text is kept
         return safe
 
 
 def is_plain(text: str) -> bool:
-    """Return whether Markdown text becomes nothing but the markup of plain Markdown.
+    """Return whether Markdown text yields only the markup of plain Markdown.
 
-    Judged on what the renderer makes of it. Text that would take it long is not plain.
+    The renderer's output decides. Text that takes long to render is not plain.
     """
     if len(text) > _LONGEST or len(_FORMULA.findall(text)) > _MOST_FORMULAS:
         return False
@@ -69,6 +69,6 @@ def is_plain(text: str) -> bool:
 
 
 def as_typed(text: str) -> str:
-    """Markdown that shows `text` letter by letter."""
+    """Return Markdown that shows `text` verbatim."""
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 3)
     return f"{fence}text\n{text}\n{fence}"

@@ -1,1 +1,1 @@
-"""One page on what a class understood, from what grading left."""
+"""The report: one page on a class's understanding, from graded submissions."""

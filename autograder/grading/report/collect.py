@@ -1,4 +1,4 @@
-"""Where the report's facts come from: the gradebook, the autograded notebooks, the lessons they are made from."""
+"""Collection of the report's data from gradebook, autograded notebooks and lessons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ...authoring.build import COURSE, private
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ...exercises import Unknown
 from ...language import Text
 from ..course.remarks import RemarksFolder
@@ -32,10 +32,10 @@ _NOT_IN_BOOK = Text(
 
 
 def collect(course: CourseSettings, assignment: str) -> Graded:
-    """Read what there is of an assignment. Raises Broken, with the remedy, when nothing of it has been graded."""
+    """Collect the graded submissions of an assignment. Raises UserError with the remedy if there are none."""
     folders = {folder.parent.name: folder for folder in course.graded(assignment)}
     if not folders:
-        raise Broken(
+        raise UserError(
             f"nothing of {assignment} has been graded in {course.root}: run `autograder grade {course.root} "
             f"{assignment}` first (graded are: {', '.join(course.graded_assignments()) or 'none'})"
         )
@@ -74,10 +74,10 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
 def _from_gradebook(
     course: CourseSettings, assignment: str
 ) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
-    """Return an empty record and what the gradebook knows.
+    """Return an empty record and the gradebook's data on an assignment.
 
-    That is: names of the notebooks, scores by student (less what being late cost, as nbgrader's export has them), the
-    cells of each student that wait for a person (has one graded the cell before?), and who is flagged.
+    The data are: names of the notebooks; scores by student, less late penalties, as in nbgrader's export; the cells of
+    each student that need manual grading, each with whether it was graded manually before; the flagged students.
     """
     try:
         with Gradebook(course.db_url, course.course_id) as book:
@@ -107,16 +107,16 @@ def _from_gradebook(
                 graded.names[student.id] = " ".join(filter(None, (student.last_name, student.first_name)))
             return graded, names, scores, waiting, flagged
     except MissingEntry as missing:
-        raise Broken(
+        raise UserError(
             f"the gradebook of {course.root} has no assignment {assignment}: "
             f"`autograder grade {shlex.quote(str(course.root))} {shlex.quote(assignment)}` adds it"
         ) from missing
     except SQLAlchemyError as error:
-        raise Broken(f"{course.db_url} cannot be read: {error}") from error
+        raise UserError(f"{course.db_url} cannot be read: {error}") from error
 
 
 def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """The lesson that a notebook is made from; None for a notebook of another origin."""
+    """Return the lesson that a notebook stems from, or None for a notebook of another origin."""
     for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
         try:
             (lesson,) = collection.read([name])
@@ -128,19 +128,19 @@ def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
 
 
 def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
-    """Return the first page of feedback on a submission, or else its first graded notebook."""
+    """Return the first feedback page of a submission, or else its first graded notebook."""
     pages = [feedback / f"{name}.html" for name in names]
     return next((path for path in [*pages, *_notebooks(autograded, names)] if path.is_file()), None)
 
 
 def _notebooks(folder: Path, names: list[str]) -> list[Path]:
-    """The notebooks that were handed in; the first of the assignment's when there is none, to say what is missing."""
+    """Return the submitted notebooks; if there are none, the assignment's first, so that an error names it."""
     paths = [folder / f"{name}.ipynb" for name in names]
     return [path for path in paths if path.exists()] or paths[:1]
 
 
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cells with a grade id. Raises Unreadable."""
+    """Yield the cells with a grade id. Raises Unreadable if the notebook is invalid."""
     for cell in read(path)["cells"]:
         match cell:
             case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
@@ -148,7 +148,7 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _why_not(folder: Path, names: list[str]) -> Text:
-    """Why a submission has no graded notebook."""
+    """Return the reason if a submission has no graded notebook."""
     try:
         for path in _notebooks(folder, names):
             read(path)

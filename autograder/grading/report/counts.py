@@ -1,7 +1,7 @@
-"""What a class handed in, counted for the report: by exercise the verdicts, and the wrong answers that are alike.
+"""Counts for the report: verdicts by exercise, groups of similar wrong answers.
 
-Nothing of a submission is run, imported or believed: of a notebook only the verdicts on the lesson's own exercises
-count, and what is quoted of an answer is text.
+Submissions are not run, imported or trusted. Of a notebook only the verdicts on the lesson's own exercises count, and
+answers are quoted as text.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ from ...checking.exercise import Exercise
 from ...checking.verdict import MIME, STATES, Verdict
 from ...language import Note, Text
 
-NO_VERDICT = "no verdict"  # beside the states of a verdict: the check is gone or never came to one
-BROKEN = "broken"  # the answer cell ended in an error before it defined an answer, for which no verdict has a state
-HELD_BACK = "held back"  # the submission tampered with the check, for which no verdict has a state either
-FLAGS = ("tampered", "fault", "deleted")  # reasons to look at a submission that grading itself found
+NO_VERDICT = "no verdict"  # a separate state: the check is missing or has no verdict
+BROKEN = "broken"  # the answer cell failed before it defined an answer; verdicts have no state for this
+HELD_BACK = "held back"  # the submission tampered with the check; verdicts have no state for this
+FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading itself found
 
 
 @dataclass
 class Wrong:
-    """Wrong answers that are alike: one recognised mistake (a name of it), or (None) the same behaviour."""
+    """A group of similar wrong answers.
+
+    They share a recognised mistake (`mistake` is a name of it) or, if `mistake` is None, the same behaviour.
+    """
 
     exercise: Exercise
     mistake: str | None
     verdict: Verdict
-    observed: bool  # did the answer run?
-    error: str = ""  # of an answer cell that is broken
+    observed: bool  # whether the answer ran
+    error: str = ""  # of a broken answer cell
     students: list[str] = field(default_factory=list)
-    code: str = ""  # the shortest of these answers
+    code: str = ""  # the shortest answer of the group
 
     def add(self, student: str, code: str) -> None:
         self.students.append(student)
@@ -43,7 +46,7 @@ class Wrong:
 
 @dataclass
 class Answered:
-    """One exercise: how many submissions are in which state, and the wrong answers.
+    """The counts of one exercise: submissions by state, groups of wrong answers.
 
     A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`.
     """
@@ -57,15 +60,17 @@ class Answered:
         return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
 
     def wrong(self, *, recognised: bool) -> list[Wrong]:
-        """The recognised mistakes, or the other wrong answers, the most frequent first."""
+        """Return the recognised mistakes, or the other groups of wrong answers, the most frequent first."""
         found = [each for each in self.alike.values() if (each.mistake is not None) == recognised]
         return sorted(found, key=lambda each: -len(each.students))
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Why a person has to look, and at which cells (grade ids): a word of `FLAGS`, "again" (graded by hand before being
-    autograded anew) or "read"."""
+    """The reason for a review, and the cells (grade ids) concerned.
+
+    `reason` is a word of `FLAGS`, "again" (graded manually before the last autograding) or "read".
+    """
 
     reason: str
     detail: str
@@ -74,7 +79,10 @@ class Waiting:
 
 @dataclass
 class Graded:
-    """One assignment: scores by student, its exercises in order, who waits for what, and what could not be read."""
+    """The data of one assignment's report.
+
+    It has scores by student, the exercises in order, the students to review by reason, and unreadable submissions.
+    """
 
     assignment: str
     maximum: float
@@ -83,12 +91,16 @@ class Graded:
     exercises: dict[str, Answered] = field(default_factory=dict)
     waiting: dict[Waiting, list[str]] = field(default_factory=lambda: defaultdict(list))
     unread: dict[str, Text] = field(default_factory=dict)
-    remarks: dict[str, list[str]] = field(default_factory=dict)  # by student with a score, why a person has to look
-    names: dict[str, str] = field(default_factory=dict)  # of the students of whom the gradebook has one
-    pages: dict[str, Path] = field(default_factory=dict)  # by student, the page of feedback or the graded notebook
+    remarks: dict[str, list[str]] = field(default_factory=dict)  # reasons for a review, by student with a score
+    names: dict[str, str] = field(default_factory=dict)  # of students with a name in the gradebook
+    pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student
 
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
-        """Add a submission: its cells by grade id, and of those that wait for a person, has one graded them before?"""
+        """Add a submission.
+
+        `cells` are by grade id. `waiting` has the cells that need manual grading, each with whether it was graded
+        before.
+        """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
             verdict, observed = _verdict(cells.get(f"check-{name}", {}), name)
@@ -102,7 +114,7 @@ class Graded:
                 faults[f"check-{name}"] = _fault(verdict)
         extras = [f"check-{name}" for name, each in self.exercises.items() if not each.exercise.core]
         reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
-        # What the gradebook knows, and the faults in what it does not.
+        # The cells from the gradebook, and faults in ungraded exercises, which it lacks.
         for cell in [*waiting, *(cell for cell in extras if cell in faults)]:
             otherwise = "again" if waiting.get(cell) else "read" if cell in cells else "deleted"
             reasons[faults.get(cell) or (otherwise, "")].append(cell)
@@ -110,16 +122,16 @@ class Graded:
             self.waiting[Waiting(reason, detail, tuple(concerned))].append(student)
 
     def misunderstood(self) -> list[Wrong]:
-        """The wrong answers to graded exercises that more than one student gave, the most frequent first."""
+        """Return the wrong answers to graded exercises that more than one student gave, the most frequent first."""
         alike = [each for answered in self.exercises.values() for each in answered.alike.values()]
         shared = [each for each in alike if each.exercise.core and each.observed and len(each.students) > 1]
         return sorted(shared, key=lambda each: (-len(each.students), each.mistake is None))
 
 
 def _kind(wrong: Wrong) -> str:
-    """Return the same for answers of which the page says the same.
+    """Return a key that is equal for answers with the same text on the page.
 
-    Mistakes that are named by one sentence are one misunderstanding.
+    Mistakes that share a sentence are one misunderstanding.
     """
     if wrong.error:
         return f"error {wrong.error}"
@@ -132,7 +144,7 @@ def _kind(wrong: Wrong) -> str:
 
 
 def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
-    """The verdict that a check came to, and the hash of what was observed, if anything was."""
+    """Return the verdict of a check, and the digest of its observations, if any."""
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:
@@ -144,7 +156,7 @@ def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str |
     ((record, observed),) = found
     try:
         verdict = Verdict.from_json(record)
-    except (LookupError, TypeError, AttributeError):  # written by another version, or by nobody of ours
+    except (LookupError, TypeError, AttributeError):  # from another version, or forged
         return None, None
     named = verdict.mistake is None or isinstance(verdict.mistake, str)
     whole = verdict.exercise == exercise and verdict.state in STATES and named
@@ -152,7 +164,7 @@ def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str |
 
 
 def _state(verdict: Verdict | None) -> str:
-    """Return the state that a check is counted under."""
+    """Return the state that a check counts under."""
     if verdict is None:
         return NO_VERDICT
     tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
@@ -160,7 +172,7 @@ def _state(verdict: Verdict | None) -> str:
 
 
 def _fault(verdict: Verdict) -> tuple[str, str]:
-    """What is wrong with a check that failed: of whose making, and the little that is known."""
+    """Return the kind and the details of a check's failure: tampering, or a fault of ours."""
     note = verdict.finding.got[0] if verdict.finding and verdict.finding.got else Note("", {})
     said = note.parameters if isinstance(note.parameters, dict) else {}
     if note.id == "fault.tampered":
@@ -169,7 +181,7 @@ def _fault(verdict: Verdict) -> tuple[str, str]:
 
 
 def _error(cell: dict[str, Any]) -> str:
-    """Return the error that an answer cell ended in; nothing for the one of the cell that was handed out."""
+    """Return the error of an answer cell, or an empty string. The released cell's own error does not count."""
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:
         match output:

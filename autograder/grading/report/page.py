@@ -1,4 +1,4 @@
-"""`autograder report`: one page on what a class has understood of an assignment, for its instructor."""
+"""The command `autograder report`: one page for the instructor on an assignment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ...checking.card import inline
 from ...checking.verdict import STATES
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES, Text
 from ...messages.interface import MESSAGES
 from ...messages.report import WORDS, label_of, said
@@ -25,21 +25,21 @@ from .plots import COLOURS, bins, histogram, shares
 from .reasons import in_both_languages
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
-_LEADING = 3  # misunderstandings that the page begins with
-_LONGEST = 3000  # characters of an answer that is shown
+_LEADING = 3  # misunderstandings at the top of the page
+_LONGEST = 3000  # characters of an answer on the page
 
 
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
-    """Write the page of one assignment, or of all that were graded, and return the pages.
+    """Write the page of one assignment, or of all graded ones, and return the paths.
 
-    The English one is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. Without a `language` it is
-    the course's. Raises Broken with the remedy when nothing has been graded, or a page cannot be written.
+    The English page is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. The default `language` is the
+    course's. Raises UserError with the remedy if nothing has been graded, or a page cannot be written.
     """
     course = course_settings(root)
     language = language or course.language
     chosen = [assignment] if assignment else course.graded_assignments()
     if not chosen:
-        raise Broken(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
+        raise UserError(f"nothing has been graded in {course.root}: run `autograder grade {course.root}` first")
     made = []
     for name in chosen:
         ending = "" if language == LANGUAGES[0] else f".{language}"
@@ -49,16 +49,19 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
             path.parent.mkdir(exist_ok=True)
             path.write_text(page, encoding="utf-8")
         except OSError as error:
-            raise Broken(f"{path}: {error.strerror}: the course folder must be writable") from error
+            raise UserError(f"{path}: {error.strerror}: the course folder must be writable") from error
         made.append(path)
     return made
 
 
 class _Page:
-    """What the template shows, in one language. Only the pictures and `inline` give markup; the rest is escaped."""
+    """The template's data, in one language.
+
+    Only the plots and `inline` return markup; all other text is escaped.
+    """
 
     def __init__(self, graded: Graded, language: str, folder: Path) -> None:
-        self.graded, self.language, self._folder = graded, language, folder  # in which the page will lie
+        self.graded, self.language, self._folder = graded, language, folder  # the page's folder
         self.words = {name: text.read(language) for name, text in WORDS.items()}
         self.total = len(graded.scores)
 
@@ -83,7 +86,7 @@ class _Page:
 
     @property
     def tiles(self) -> list[tuple[str, str, str, str]]:
-        """Number, what it is, of how many, and where the page says more."""
+        """The number, label, maximum and link of each tile."""
         scores = list(self.graded.scores.values())
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
@@ -118,7 +121,7 @@ class _Page:
         return bins(list(self.graded.scores.values()), self.graded.maximum)
 
     def states(self, answered: Sequence[Answered]) -> list[str]:
-        """The states that occur."""
+        """Return the states that occur, in display order."""
         found = {state for each in answered for state in +each.states}
         return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 
@@ -142,14 +145,14 @@ class _Page:
         return self.words[words[state]] if state in words else MESSAGES[f"state.{state}"].read(self.language)
 
     def named(self, wrong: Wrong) -> Markup:
-        """The sentence of a recognised mistake; nothing for another wrong answer."""
+        """Return the sentence of a recognised mistake, or nothing for another wrong answer."""
         if wrong.mistake is None:
             return Markup("")
         known = wrong.exercise.mistakes.get(wrong.mistake)
         return self._inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
 
     def failed(self, wrong: Wrong) -> Markup:
-        """The property that the answers do not have; nothing when they came to no result."""
+        """Return the property that the answers lack, or nothing if they gave no result."""
         finding = wrong.verdict.finding
         if finding is None or label_of(finding) == "card.raised":
             return Markup("")
@@ -157,13 +160,13 @@ class _Page:
         return self._inline(says) if says else Markup("")
 
     def returned(self, wrong: Wrong) -> list[Markup]:
-        """What came back, line by line; which line of whose code raised it is left out."""
+        """Return the observations line by line, without the source line of an exception."""
         notes = wrong.verdict.finding.got if wrong.verdict.finding else ()
         lines = [said(note, self.language) for note in notes if note.id != "raised.line"]
         return [Markup(inline(line)) for line in lines if line]
 
     def label(self, wrong: Wrong) -> str:
-        """What stands before the first of these lines."""
+        """Return the label before the first of the lines of `returned`."""
         finding = wrong.verdict.finding
         return MESSAGES[label_of(finding)].read(self.language) if finding and finding.aspect else ""
 
@@ -177,7 +180,7 @@ class _Page:
         return wrong.code[:_LONGEST] + cut
 
     def where(self, cell: str) -> Markup:
-        """The title of the exercise that a cell belongs to."""
+        """Return the title of the exercise that a cell belongs to."""
         role, _, name = cell.partition("-")
         if role == "check" and name in self.graded.exercises:
             return self.heading(self.graded.exercises[name])
@@ -186,7 +189,7 @@ class _Page:
     # ------------------------------------------------------------------------------------------------- the students
 
     def student(self, id: str) -> Markup:
-        """The name of a student, if the gradebook has one, and the id, with a link to what was made of the work."""
+        """Return a student's name, if known, and id, linked to the feedback page or graded notebook."""
         name = self.graded.names.get(id)
         text = f"{name} ({id})" if name else id
         page = self.graded.pages.get(id)

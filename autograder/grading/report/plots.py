@@ -1,4 +1,4 @@
-"""The report's pictures, as SVG that takes ink and paper from the page around it: light, dark, or printed."""
+"""The report's plots: SVG in the page's light, dark or print colours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-# Told apart by lightness, too, and readable on white and on black: fill and what is written on it, by state.
+# Distinct in lightness, too, and readable on white and on black: fill and text colour by state.
 COLOURS = {
     "passed": ("#1f7a6d", "#ffffff"),
     "not yet": ("#eda547", "#1b1b1b"),
@@ -22,14 +22,14 @@ COLOURS = {
     "our error": ("#7d4bb3", "#ffffff"),
     "no verdict": ("#5d6673", "#ffffff"),
 }
-_INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # become colours of the page
+_INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # placeholders for colours of the page
 _PAGE = {_INK: "var(--ink)", _PAPER: "var(--paper)", _BAR: "var(--accent)"}
 _WIDTH = 9.0  # inches; the page scales it
-_NAMED = 4  # states in one line above the bars: more would not fit
+_NAMED = 4  # states per legend line: more would not fit
 
 
 def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, says: str) -> str:
-    """How many submissions have which score; see `bins` for the numbers."""
+    """Return a histogram of scores; see `bins` for the counts."""
     counted = bins(scores, maximum)
     with _style():
         figure = Figure(figsize=(_WIDTH, 2.7), layout="constrained")
@@ -47,7 +47,7 @@ def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, 
 
 
 def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
-    """Labels and counts: a bin for each whole point up to 25, wider ones beyond. A score counts rounded down."""
+    """Return labels and counts: one bin per point up to 25 points, wider bins beyond. Scores are rounded down."""
     width = max(1, -(-int(maximum) // 25))
     number = int(max([maximum, *scores])) // width + 1
     counts = [0] * number
@@ -58,7 +58,7 @@ def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
 
 
 def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[str, str]], *, says: str) -> str:
-    """A bar for each row: how many submissions have each of `states` (the state, and what it is called)."""
+    """Return a stacked bar per row: the number of submissions by state. `states` are pairs of state and label."""
     with _style():
         titles = [textwrap.fill(title, 40) for title, _ in rows]
         lines = -(-len(states) // _NAMED)
@@ -84,7 +84,7 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
 
 def _style() -> AbstractContextManager[None]:
     ours: Any = {
-        "svg.fonttype": "none",  # text stays text: it can be searched, and read in the page's own font
+        "svg.fonttype": "none",  # keep text as text: searchable, and in the page's own font
         "svg.hashsalt": "autograder",
         "font.size": 10,
         "text.parse_math": False,
@@ -100,13 +100,13 @@ def _style() -> AbstractContextManager[None]:
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """The figure as an element of a page, `says` being what it is called by who does not see it."""
+    """Return the figure as an element of a page; `says` is the text for screen readers."""
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True)
     text = file.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text, flags=re.S)  # its style would reach all of the page
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # the same ones in every figure
+    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text, flags=re.S)  # its style would affect the whole page
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # ids repeat in every figure
     label = says.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     text = re.sub(r'<svg([^>]*?) width="[^"]*"', rf'<svg role="img" aria-label="{label}"\1', text, count=1)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)

@@ -1,4 +1,4 @@
-"""The reasons that grading gives, which are stored in English, in both languages."""
+"""Translation of grading's reasons, which are stored in English."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import string
 
 from ...language import Text
 
-# Of two that fit, the first one counts.
+# The first match counts.
 REASONS = [
     Text("deleted: {cell}", "удалена ячейка: {cell}"),
     Text("deleted and put back: {cell}", "удалена и возвращена на место: {cell}"),
@@ -83,7 +83,7 @@ REASONS = [
 
 
 def in_both_languages(reason: str) -> Text:
-    """Return a reason in both languages; one that is not known stays as it is."""
+    """Return a reason in both languages; an unknown one is left untranslated."""
     for text, pattern in _PATTERNS:
         found = pattern.fullmatch(reason)
         if found:
@@ -92,7 +92,7 @@ def in_both_languages(reason: str) -> Text:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return what matches a sentence that was made from `template`."""
+    """Return a pattern for sentences that were formatted from `template`."""
     parts = string.Formatter().parse(template)
     return re.compile("".join(re.escape(fixed) + (f"(?P<{name}>.+?)" if name else "") for fixed, name, _, _ in parts),
                       re.DOTALL)  # fmt: skip

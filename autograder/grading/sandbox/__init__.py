@@ -1,1 +1,1 @@
-"""Isolated processes in which students' code runs, on Linux."""
+"""Isolated processes for students' code, on Linux."""

@@ -1,6 +1,8 @@
-"""The template's process, as `engine` starts it: put apart from the machine while it is small, then warmed.
+"""Entry point of the template process, started by `engine`.
 
-python -P -m autograder.grading.isolated DESCRIPTOR full|none
+The process isolates itself while it is small, then imports torch and warms up.
+
+python -P -m autograder.grading.sandbox DESCRIPTOR full|none
 """
 
 from __future__ import annotations
@@ -10,17 +12,17 @@ import socket
 import sys
 
 from .libc import CannotIsolate
-from .memory import kept, use_heap
-from .namespaces import prepare
+from .memory import gc_frozen, use_heap
+from .namespaces import isolate_template
 
 control = socket.socket(fileno=int(sys.argv[1]))
 isolated = sys.argv[2] == "full"
 try:
     if isolated:
-        prepare()
+        isolate_template()
     use_heap()
-    with kept():
-        from .template import Template  # torch and all the rest: in the process that is the template from now on
+    with gc_frozen():
+        from .template import Template  # imports torch: after isolation, with the collector off
 
         template = Template(control, isolated)
 except CannotIsolate as refused:

@@ -1,8 +1,11 @@
-"""What is left on in the process and runs code of a student's: tracing, import hooks, signal handlers, modes."""
+"""Detection of active hooks: torch modes, trace functions, import hooks, signal handlers.
+
+Each of them can run student code inside a check although no name was replaced.
+"""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # what `signal` makes enums of, 64 times for each look
+import _signal  # type: ignore[import-not-found]  # `signal` would make an enum of each result, 64 per check
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -10,24 +13,25 @@ from contextlib import contextmanager
 
 from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 
-from .channel import pin
+from .channel import bind_methods
 
 _SIGNALS = tuple(map(int, signal.valid_signals()))
 _Handlers = dict[int, Callable[..., object]]
 
 
-class LeftOn:
-    """A comparison with what was on in the template."""
+class ActiveHooks:
+    """A comparison of the active hooks with those of the template."""
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()
-        pin(self)
+        bind_methods(self)
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
-        """Switch off what a notebook has left on, and put it back: handlers of signals and import hooks.
+        """Switch off trace functions, import hooks and signal handlers that a notebook left on.
 
-        A trace or profile function stays off: it would see the grader's own frames.
+        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off: it would see
+        the grader's own frames.
         """
         sys.settrace(None)
         sys.setprofile(None)
@@ -43,7 +47,11 @@ class LeftOn:
                 _signal.signal(number, handlers.get(number, _signal.SIG_DFL))
 
     def now(self) -> list[str]:
-        """Return what is on inside `in_order` and `as_in_a_fresh_process`: an answer has left it on in a check."""
+        """Return the names of active hooks.
+
+        Called inside `in_order` and `as_in_a_fresh_process`: an active hook there was set by an answer during the
+        check.
+        """
         ways = {
             "a TorchFunctionMode is left on": _len_torch_function_stack() > 0,
             "a TorchDispatchMode is left on": _len_torch_dispatch_stack() > 0,
@@ -56,5 +64,5 @@ class LeftOn:
 
 
 def _handlers() -> _Handlers:
-    """Return the functions that signals call, with the frame that they interrupt."""
+    """Return the Python signal handlers by signal. The interpreter passes them the interrupted frame."""
     return {number: found for number in _SIGNALS if callable(found := _signal.getsignal(number))}

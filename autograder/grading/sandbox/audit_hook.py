@@ -1,6 +1,6 @@
-"""The ways to frames, to all objects and to raw memory: refused to a student's own code, and noted.
+"""An audit hook that denies student code frames, `gc` and raw memory.
 
-The interpreter asks an audit hook before it does any of this, and a hook cannot be taken off.
+Each attempt is recorded. An audit hook cannot be removed.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ _REACHING = re.compile(
     r"|sys\.(_getframe|_current_frames|_current_exceptions|settrace|setprofile|addaudithook|monitoring\.register_callback)"
 )
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
-_MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # the last in a folder that is not known
+_MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may be relative to an unknown folder
 _LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))
-# Files and functions that do it for whoever calls them. To log, to print a traceback or to start a debugger is allowed;
-# what a debugger does later runs below `trace_dispatch`, on top of the student's own frame.
+# Library code that inspects frames or memory on behalf of its caller: judge the caller instead. Logging, printing a
+# traceback and starting a debugger are allowed. A debugger's later commands run below `trace_dispatch`, on top of the
+# student's own frame.
 _LENDING = re.compile(
     r".*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
     r"|.*/bdb\.py:(?!Bdb\.trace_dispatch$).*|.*/(?:pdb|IPython/core/debugger)\.py:\w*Pdb\..*"
     r"|.*/logging/__init__\.py:(?:currentframe|<lambda>)|.*/traceback\.py:walk_(?:stack|tb)"
     r"|.*/IPython/extensions/autoreload\.py:(?!ModuleReloader\.).*"
 )
-_OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py:.*")  # has an `open` of its own
+_OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py:.*")  # IPython has its own `open`
 
 
 class Refused(PermissionError):
-    """The error in a student's own code that asked for something refused."""
+    """The exception raised in student code that attempts a refused access."""
 
 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
-    """What an event of the interpreter's is called in a reason, if it is one that tampering needs."""
+    """Return the name of an audit event in a reason, or None if the event is harmless."""
     if event == "object.__getattr__":
         return str(arguments[1]) if arguments[1] in _FRAMES else None
     if event == "object.__setattr__":
@@ -56,22 +57,25 @@ def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, st
 
 
 def _memory(path: object) -> str | None:
-    """Return `path` as text if it is the memory of a process. The kernel refuses what a link leads to."""
+    """Return `path` as text if it is the memory file of a process.
+
+    Symlinks are not resolved: the kernel refuses access to their target.
+    """
     named = os.fsdecode(path) if isinstance(path, (str, bytes)) else ""
     return named if _MEMORY.fullmatch(named) else None
 
 
 def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
-    """Return whether code runs there that is no installed file's."""
+    """Return whether the innermost frame belongs to student code, skipping the functions of `lending`."""
     while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARY)
 
 
 def watch(functions: Mapping[int, str], refused: list[str]) -> None:
-    """Refuse them from now on, for good, and append what was asked for to `refused`.
+    """Refuse these events to student code permanently, and append the name of each attempt to `refused`.
 
-    `functions` are ours and torch's by address: their parts may not be set either.
+    `functions` maps addresses of torch's and our functions to names: their attributes may not be set either.
     """
     getframe, busy = sys._getframe, []  # type: ignore[var-annotated]
 
@@ -81,7 +85,7 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
         what = _reaching(event, arguments, functions)
         if what is None:
             return
-        busy.append(True)  # `getframe` asks, too
+        busy.append(True)  # `getframe` raises an audit event itself
         try:
             student = what.endswith("__") or _is_students(getframe(1), _OPENING if event == "open" else _LENDING)
         finally:
@@ -95,7 +99,7 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
 
 
 def _lend_profiler() -> None:
-    """Let a student's code switch cProfile on: it shows nobody a frame, as a profile function of one's own would."""
+    """Let student code enable cProfile: unlike a custom profile function, it exposes no frame."""
     enable = cProfile.Profile.enable
 
     def lent(self: cProfile.Profile, *how: bool, **named: bool) -> None:

@@ -1,8 +1,9 @@
-"""IPython with a memory: a cell that was rehearsed is neither transformed, parsed nor compiled again in any child.
+"""An IPython shell that caches transformed, parsed and compiled cells.
 
-Most cells of a submission are as they were released, and to read them takes a good part of the time that they run.
-What is remembered depends on nothing but the source, the name of the cell (which holds its number), the transformers
-and the compiler's flags. Of the others, what can hold no magic is not searched for one.
+Most cells of a submission are unchanged since the release, and reading them takes a good part of their run time. The
+template runs them once, and children find the results in the cache. A key consists of the source, the cell's name (with
+its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot contain
+one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .shell import Hook, Shell
 
 
 class Compiler(CachingCompiler):
-    """Gives the same tree for the same source, and the same code for a statement of such a tree."""
+    """A compiler that caches trees by source, and code by statements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,11 +38,11 @@ class Compiler(CachingCompiler):
     def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> CodeType:
         if not isinstance(source, (ast.Module, ast.Interactive)):
             return self._compiled(source, filename, symbol, **options)
-        # IPython puts one statement after another into a module of its own.
+        # IPython wraps each statement into a separate module.
         key = *source.body, filename, symbol, self.flags
         if key not in self._codes:
             code = self._compiled(source, filename, symbol, **options)
-            if key[-1] != self.flags:  # a `from __future__ import`, which is to be noticed each time
+            if key[-1] != self.flags:  # a `from __future__ import` changes the flags, so it must run each time
                 return code
             self._codes[key] = code
         return self._codes[key]
@@ -51,14 +52,14 @@ class Compiler(CachingCompiler):
         return code
 
 
-# What IPython's own token transformers look for: an assignment of a magic or a command, a sign at the start of a line,
-# a question mark at its end. Where lines end in an unusual way, they do not know where one starts.
+# IPython's token transformers look for an assigned magic or command, a sign at the start of a line, or a question mark
+# at its end. With unusual line separators they cannot tell where a line starts.
 _MAGIC = re.compile(r"=[\s\\]*[%!]|^[ \t\r]*[%!?,;/]|\?[ \t\r]*$|[^\S \t\r\n]", re.M)
 _COMMENT = re.compile(r"\s*(#[^\r]*)?")
 
 
 class Transformers(TransformerManager):  # type: ignore[misc]
-    """Does not split text without a sign of magic into tokens, which takes longer than to compile it."""
+    """Transformers that skip text without a magic: tokenizing takes longer than compiling."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,8 +73,10 @@ class Transformers(TransformerManager):  # type: ignore[misc]
 
 
 class QuickHook(Hook):
-    """Looks for a semicolon at the end of a cell, which keeps its value from being shown, where one may be: in the last
-    line that is not a comment."""
+    """A display hook with a quick test for a trailing semicolon.
+
+    A semicolon at the end of a cell suppresses its value. Only the last line that is not a comment can have one.
+    """
 
     @staticmethod
     def semicolon_at_end_of_expression(expression: str) -> bool:
@@ -82,7 +85,7 @@ class QuickHook(Hook):
 
 
 class RememberingShell(Shell):
-    """Gives the same text for the same cell, and compiles it with `Compiler`."""
+    """A shell that caches transformed cells, and compiles with `Compiler`."""
 
     compiler_class = Type(Compiler)
     displayhook_class = Type(QuickHook)
@@ -101,15 +104,18 @@ class RememberingShell(Shell):
         if key in self._transformed:
             return self._transformed[key]
         cell: str = super().transform_cell(raw_cell)
-        if cell.count("\n") > 1:  # what a single line means depends on the names that there are
+        if cell.count("\n") > 1:  # the meaning of a single line depends on the defined names
             self._transformed[key] = cell
         return cell
 
     def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
-        """Whether a cell awaits at its top level: without these words it cannot, and is not compiled to see."""
+        """Return whether a cell awaits at its top level.
+
+        Without the words `await` and `async` it cannot, so it need not be compiled to find out.
+        """
         if transformed_cell and "await" not in transformed_cell and "async" not in transformed_cell:
             return False
         return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
 
     def transform_ast(self, node: Any) -> Any:
-        return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # it is changed in place
+        return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # they change it in place

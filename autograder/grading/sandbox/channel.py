@@ -1,6 +1,6 @@
-"""Plain data over a socket between the grader and one isolated child: JSON with its length in front, nothing else.
+"""Length-prefixed JSON over a socket between the grader and one isolated child.
 
-Whoever sits at the other end may send anything: what is too long or no JSON is an error here, and never more.
+The peer may be hostile: an oversized message or invalid JSON raises an error here, and does nothing else.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from collections.abc import Callable
 from typing import Any
 
 LARGEST = 32 << 20  # bytes of one message
-LARGEST_ANSWER = 8 << 20  # of one from a child: as JSON data in memory, it can be 30 times as large
+LARGEST_ANSWER = 8 << 20  # of a message from a child: decoded, it can take 30 times as much memory
 _PROOF = 16  # bytes
-_LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character may be
+_LONE = re.compile(rb"\\u[dD][89a-fA-F]")  # a lone surrogate, perhaps
 _LENGTH = struct.Struct("!I")
 _HEAD = _LENGTH.size + _PROOF  # bytes before the message
 _AT_ONCE = 1 << 16  # bytes read from the socket at a time
-_REST = 1.0  # seconds for the rest of a message that has begun in time
-_LOOK_EVERY = 0.2  # seconds between two looks at what the child uses
+_REST = 1.0  # seconds for the rest of a message that started before the deadline
+_LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
-    """The other end is gone."""
+    """Closed connection."""
 
 
 class TimedOut(Exception):
-    """No answer in time."""
+    """No answer before the deadline."""
 
 
 class Malformed(Exception):
-    """What came is not a message."""
+    """Data that is not a valid message."""
 
 
-def pin(thing: object) -> None:
-    """Look the methods of an object up once: to replace them on its class then changes nothing."""
+def bind_methods(thing: object) -> None:
+    """Bind the methods of an object once, so that monkeypatching the class has no effect on it."""
     for name, member in vars(type(thing)).items():
         if callable(member) and not name.startswith("__"):
             setattr(thing, name, getattr(thing, name))
@@ -47,16 +47,16 @@ def pin(thing: object) -> None:
 class Channel:
     """One end of the socket.
 
-    Once both ends have the same key, a message proves that its sender has it, too: who shares only the socket, as all
-    that a submission starts does, cannot speak.
+    Once both ends have the same key, each message is authenticated. Processes that the submission starts share the
+    socket but not the key, so they cannot send messages.
     """
 
     def __init__(self, end: socket.socket, largest: int = LARGEST) -> None:
         self._end, self._largest = end, largest
         self._keyed = hashlib.blake2b(digest_size=_PROOF)
         self._sent = self._received = 0
-        self._come = bytearray()  # and not yet a message
-        pin(self)
+        self._come = bytearray()  # bytes of an incomplete message
+        bind_methods(self)
 
     def agree(self, key: str) -> None:
         """Use `key`, in hexadecimal digits, from now on."""
@@ -68,8 +68,11 @@ class Channel:
         return keyed.digest()
 
     def send(self, *messages: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
-        """All of them at once. Raises Closed, also if they are not taken in `seconds`; ValueError, and nothing is sent,
-        for one that is too large or no JSON data."""
+        """Send all messages at once.
+
+        Raises Closed if the peer is gone or does not take them within `seconds`.
+        Raises ValueError if a message is too large or is not JSON data; nothing is sent then.
+        """
         parts: list[bytes] = []
         for number, message in enumerate(messages, self._sent):
             data = _ENCODER.encode(message).encode()
@@ -84,9 +87,10 @@ class Channel:
         self._sent += len(messages)
 
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """The next message. `look` is called now and then while waiting, and may raise.
+        """Return the next message. While waiting, call `look` every `_LOOK_EVERY` seconds; `look` may raise.
 
-        Raises Closed, TimedOut and Malformed.
+        Raises Closed if the peer is gone, TimedOut if no message has started in time, Malformed if the message is
+        invalid.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._wait_for(_HEAD, deadline, look)
@@ -103,7 +107,7 @@ class Channel:
         self._received += 1
         try:
             message = _DECODER.decode(data.decode())
-            if _LONE.search(data):  # half a character cannot be written to a file
+            if _LONE.search(data):  # a lone surrogate cannot be written to a file
                 message = json.loads(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             raise Malformed("no JSON") from error
@@ -112,13 +116,16 @@ class Channel:
         return message
 
     def _wait_for(self, count: int, deadline: float | None, look: Callable[[], None]) -> None:
-        """Until so many bytes have come. Where a part of the message has, its end before the rest is Malformed."""
+        """Wait until `count` bytes have arrived.
+
+        Raises Closed or TimedOut if no byte of the message has arrived, Malformed if a part has.
+        """
         looked = time.monotonic()
         while len(self._come) < count:
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 raise Malformed("cut off") if self._come else TimedOut
-            if now >= looked + _LOOK_EVERY:  # also while something drips in
+            if now >= looked + _LOOK_EVERY:  # also while bytes trickle in
                 look()
                 looked = now
             self._end.settimeout(None if deadline is None else min(deadline - now, _LOOK_EVERY))

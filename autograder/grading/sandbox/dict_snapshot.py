@@ -1,11 +1,19 @@
-"""Has a dict changed since a snapshot? Asked of thousands of names at once, from the memory of the dicts themselves.
+"""Snapshots of dicts, compared with the dicts' raw memory.
 
-To look a name up raises a count in its value's header, and in a child of a fork the first write to a page copies the
-page: comparing words of memory does neither. CPython keeps a dict so (Objects/dictobject.c, 3.11 to 3.14, with the
-GIL): the number of items at byte 16; to 3.13 at byte 24 a number that no two changes of any dicts share (PEP 509); from
-byte 32 pointers to keys and to separate values; in the keys the logarithm of the index's size at byte 9, the kind at
-byte 10, the number of entries at byte 24, from byte 32 the index, then the entries. A dict not found to be so when the
-snapshot is made counts as changed: it is looked at name by name.
+A lookup increments the value's reference count. In a forked child the first write to a page copies the page. Comparing
+words of memory avoids the copies, and checks thousands of names at once.
+
+Layout of a dict in CPython 3.11 to 3.14 with the GIL (Objects/dictobject.c):
+- byte 16: number of items;
+- byte 24, up to 3.13: a version, unique over all changes of all dicts (PEP 509);
+- from byte 32: pointers to the keys and to separate values.
+Layout of the keys:
+- byte 9: logarithm of the index's size;
+- byte 10: kind;
+- byte 24: number of entries;
+- from byte 32: the index, then the entries.
+
+A dict with another layout counts as changed, and is compared name by name.
 """
 
 from __future__ import annotations
@@ -19,30 +27,30 @@ from numpy.typing import NDArray
 
 _HEAD, _HEAD_WORDS = 16, 4  # byte of a dict where its head begins
 _VERSION, _BUT_VERSION, _SEPARATE = 1, [0, 2, 3], 3  # words of the head
-_KEYS_WORDS, _INDEX = 4, 32  # what stands before the index, and the byte of the keys where it begins
+_KEYS_WORDS, _INDEX = 4, 32  # words before the index, and the index's byte offset in the keys
 _PAIR = ("key", "value")  # the last pointers of an entry
-_ENTRY = {0: 3, 1: 2}  # pointers of one entry by kind: hash, key, value; or key and value, where all keys are texts
+_ENTRY = {0: 3, 1: 2}  # pointers per entry by kind: hash, key, value; or key and value if all keys are strings
 
-_WORD, _LOWEST, _ADDRESSES = 8, 4096, 1 << 47  # bytes: of a pointer, never mapped below, of a process
+_WORD, _LOWEST, _ADDRESSES = 8, 4096, 1 << 47  # bytes: a pointer; the lowest mapped address; the address space
 _Words = NDArray[np.uint64]
 _memory: _Words = np.frombuffer(
     memoryview((ctypes.c_uint64 * ((_ADDRESSES - _LOWEST) // _WORD)).from_address(_LOWEST)).toreadonly(), np.uint64
-)  # all of the process; only words that are asked for are read
+)  # the whole address space; only requested words are read
 
 
 def _places(address: int, count: int) -> NDArray[np.int64]:
-    """Where in `_memory` the `count` words at an address are."""
+    """Return the indices in `_memory` of `count` words at an address."""
     return np.arange(count, dtype=np.int64) + (address - _LOWEST) // _WORD
 
 
 _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
-class Table:
-    """One dict: where the words are that it consists of, and what was there."""
+class DictSnapshot:
+    """A snapshot of one dict: positions and values of its words."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
-        self._kept = items, tuple(items)  # its memory is read as long as this is, and no name's address is used again
+        self._kept = items, tuple(items)  # keeps its memory alive, and its names' addresses taken
         self.head = _places(id(items) + _HEAD, _HEAD_WORDS)
         self.was_head = _memory.take(self.head)
         entries = _entries(self.was_head)
@@ -52,18 +60,20 @@ class Table:
         self.readable = entries is not None and _present(self._was_entries) == [tuple(map(id, each)) for each in known]
 
     def same(self, head: _Words) -> bool:
-        """Is it for certain as it was, with this `head` now?"""
+        """Return whether the dict is certainly unchanged, given its current `head`."""
         if (head == self.was_head)[_BUT_VERSION].all() and (_memory.take(self._entries) == self._was_entries).all():
             return True
         if head[_SEPARATE] or self.was_head[_SEPARATE]:
             return False
-        entries = _entries(head)  # as names come and go again (`exit` in each cell), those that stay may move
+        entries = _entries(head)  # adding and removing names (`exit` in each cell) may move the others
         return entries is not None and _present(_memory.take(entries)) == _present(self._was_entries)
 
 
 def _entries(head: _Words) -> NDArray[np.int64] | None:
-    """Where a dict's entries are: a row of key and value for each, or of the value alone where a class keeps the keys.
-    None if the memory does not look as it should."""
+    """Return the positions of a dict's entries, or None if the memory has another layout.
+
+    A row holds key and value, or only the value if a class keeps the keys.
+    """
     count, _, keys, values = map(int, head)
     if not keys:
         return None
@@ -77,12 +87,12 @@ def _entries(head: _Words) -> NDArray[np.int64] | None:
 
 
 def _present(entries: _Words) -> list[tuple[int, ...]]:
-    """Without those of which only the place is left."""
+    """Return the entries without deleted ones."""
     return [tuple(row) for row in entries.tolist() if any(row)]
 
 
 def _has_versions() -> bool:
-    """Does this Python give a dict another version with each change?"""
+    """Return whether this Python changes a dict's version with each change."""
     items: dict[str, object] = {"a": None}
     version = _places(id(items) + _HEAD, _HEAD_WORDS)[_VERSION]
     seen = [int(_memory[version])]
@@ -98,17 +108,17 @@ def _has_versions() -> bool:
 _VERSIONED = _has_versions()
 
 
-class Tables:
-    """Many dicts, compared together."""
+class DictSnapshots:
+    """Snapshots of many dicts, compared together."""
 
-    def __init__(self, tables: Iterable[Table]) -> None:
+    def __init__(self, tables: Iterable[DictSnapshot]) -> None:
         self._all = list(tables)
         self._unreadable = {index for index, table in enumerate(self._all) if not table.readable}
         self._heads = np.stack([table.head for table in self._all])
-        self._seen = np.stack([table.was_head for table in self._all])  # of those found as they were, with any version
+        self._seen = np.stack([table.was_head for table in self._all])  # heads of unchanged dicts, with any version
 
     def changed(self) -> list[int]:
-        """Indices of the dicts that may not be as they were."""
+        """Return the indices of the dicts that may have changed."""
         heads, changed = _memory.take(self._heads), set(self._unreadable)
         if _VERSIONED and heads.tobytes() == self._seen.tobytes():
             return sorted(changed)

@@ -1,6 +1,6 @@
-"""The grader's side of isolation: start the warm template, fork a child of it for each submission, ask, and kill.
+"""The grader's side of the sandbox: start of the template, forks, requests.
 
-Everything that comes from a child is what a student's code may have written: it is bounded, checked and never run.
+All data from a child may come from student code: it is bounded and checked, and never executed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ...checking.deadline import Deadline, waited
 from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, TimedOut
 from .libc import CannotIsolate
-from .process_memory import memory, tree
+from .process_memory import descendants, memory
 from .run_codec import Rehearsal
-from .template_process import LARGEST_REPLY, Starting
+from .template_process import LARGEST_REPLY, TemplateProcess
 
-_GRACE = 3.0  # seconds after a child should have stopped a cell itself
-_START = 60.0  # seconds that a fork and its namespaces may take on a busy machine, and to take what is sent
+_GRACE = 3.0  # seconds beyond the time limit after which a child should have stopped a cell itself
+_START = 60.0  # seconds for a fork and its namespaces on a busy machine, and for a child to take a message
 
 
 class Ended(Exception):
-    """A child is gone before its time; `why` is a word for it: "time", "memory", "died" or "nonsense"."""
+    """A premature end of a child; `why`: "time", "memory", "died" or "nonsense"."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -39,19 +39,21 @@ class Ended(Exception):
 
 
 class Engine:
-    """A template and its children. One engine serves any number of threads; use it as a context manager.
+    """A template process and its children.
 
-    Raises CannotIsolate, and RuntimeError when the template ends while it is `starting`.
+    One engine serves any number of threads. Use it as a context manager.
+    Raises CannotIsolate if the kernel refuses isolation.
+    Raises RuntimeError if the template ends while it is `starting`.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, isolated: bool = True, starting: Starting | None = None
+        self, limits: Limits | None = None, *, isolated: bool = True, starting: TemplateProcess | None = None
     ) -> None:
         self.limits, self.isolated = limits or Limits(), isolated
         self._lock = threading.Lock()
         self._sibling: Child | None = None
         self._sibling_lock = threading.Lock()
-        self._template = starting or Starting(isolated)
+        self._template = starting or TemplateProcess(isolated)
         self._template.wait()
 
     def __enter__(self) -> Engine:
@@ -61,7 +63,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """End the template, and with it every child."""
+        """Kill the template, and with it every child."""
         if self._sibling is not None:
             self._sibling.kill()
             self._sibling = None
@@ -72,9 +74,9 @@ class Engine:
         return self._template.alive
 
     def fork(self) -> Child:
-        """A new child on the cores of this thread, which has run nothing yet.
+        """Return a new child, which has run nothing yet, on this thread's cores.
 
-        Raises CannotIsolate, or Ended when there is no template any more.
+        Raises CannotIsolate if the kernel refuses isolation, Ended if the template is gone.
         """
         ours, theirs = socket.socketpair()
         with self._lock, theirs:
@@ -89,7 +91,7 @@ class Engine:
         child = Child(Channel(ours, LARGEST_ANSWER), handle, self.limits)
         try:
             ready = child.receive(_START)
-        except Ended as ended:  # before any line of a submission has run: not its fault, whatever it was
+        except Ended as ended:  # no line of the submission has run yet, so it is not at fault
             child.kill()
             raise Ended("died") from ended
         if "refused" in ready:
@@ -99,30 +101,30 @@ class Engine:
         return child
 
     def rehearse(self, asked: Rehearsal) -> None:
-        """Let the template load a lesson's exercises and run what is no secret, so that no child does it first.
+        """Let the template load a lesson's exercises and run released cells and probes, so that no child does it first.
 
-        Raises CannotIsolate, and RuntimeError when the template ends.
+        Raises CannotIsolate if a new template cannot be isolated, RuntimeError if the template ends.
         """
         with self._sibling_lock, self._lock:
             if self._sibling is not None:
                 self._sibling.kill()
             self._sibling = None
             if not self._rehearses(asked):
-                self._template.end()  # it cannot be forked any more: another one, which only loads the exercises
-                self._template = Starting(self.isolated)
+                self._template.end()  # it cannot be forked any more: start one that only loads the exercises
+                self._template = TemplateProcess(self.isolated)
                 self._template.wait()
                 self._rehearses(Rehearsal(asked.lesson, asked.module))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
-        """Tell whether the template can still be forked after it has rehearsed."""
-        with tempfile.TemporaryFile() as file:  # a message of the socket's is smaller than a lesson
+        """Run a rehearsal in the template. Return whether the template can still be forked."""
+        with tempfile.TemporaryFile() as file:  # a lesson exceeds the socket's largest message
             file.write(json.dumps(asdict(asked)).encode())
             file.seek(0)
             socket.send_fds(self._template.control, [b'{"do": "rehearse"}'], [file.fileno()])
             return bool(json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"))
 
     def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
-        """What an untouched child that has begun a lesson answers to `do_guard`."""
+        """Return the answer of an untouched child to `do_guard`, after it has begun a lesson."""
         with self._sibling_lock:
             if self._sibling is None:
                 self._sibling = self.fork()
@@ -131,11 +133,11 @@ class Engine:
 
 
 class Child:
-    """One isolated process. `ask` and `kill` are all that can be done with it."""
+    """One isolated process."""
 
     def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
         self._channel, self._handle, self._limits = channel, handle, limits
-        # The template counts processes in a namespace of its own; what its number is here, the kernel tells.
+        # The template sees numbers of another PID namespace; the kernel gives the number in ours.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
 
@@ -146,7 +148,7 @@ class Child:
         self.kill()
 
     def agree(self, key: str) -> None:
-        """Give the child the key of the channel, before any line of a student's runs. Raises Ended."""
+        """Give the child the channel's key before any student code runs. Raises Ended if the child is gone."""
         try:
             self._channel.send({"key": key}, seconds=_START)
         except Closed:
@@ -154,26 +156,29 @@ class Child:
         self._channel.agree(key)
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Ask for one thing (see `child`). A child that does not stop by itself in time is killed.
+        """Send one request (see `worker`) and return the answer.
 
-        Raises Ended.
+        Raises Ended if the child is gone, exceeds a limit or sends nonsense.
         """
         self.send({"do": do, **arguments})
         return self.answer()
 
     def send(self, *questions: dict[str, Any]) -> None:
-        """Ask, and do not wait: answers come in the order of the questions. Raises Ended."""
+        """Send requests without waiting. Answers arrive in the same order. Raises Ended if the child is gone."""
         try:
             self._channel.send(*questions, seconds=_START)
         except Closed:
             raise Ended("died") from None
 
     def answer(self) -> dict[str, Any]:
-        """What it says to the first question that it has not answered. Raises Ended."""
+        """Return the answer to the first unanswered request. Raises Ended if there is none in time."""
         return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """What it says next; the time in which others had its processor is not counted. Raises Ended."""
+        """Return the next message. Time in which other processes had the child's processor does not count.
+
+        Raises Ended if the child is gone, runs out of time or memory, or sends nonsense.
+        """
         deadline = Deadline(seconds, self._process)
         while (left := deadline.left()) > 0:
             try:
@@ -187,15 +192,15 @@ class Child:
         raise Ended("time")
 
     def waited(self) -> float:
-        """Return the seconds for which it was ready to run and others had its processor."""
+        """Return the seconds for which the child was ready to run but other processes had its processor."""
         return waited(self._process)
 
     def _look(self) -> None:
-        if sum(map(memory, tree(self._process))) > self._limits.memory:
+        if sum(map(memory, descendants(self._process))) > self._limits.memory:
             raise Ended("memory")
 
     def kill(self) -> None:
-        """End the child and everything it has started. Safe to call twice."""
+        """Kill the child and everything it has started. Safe to call twice."""
         if self._handle < 0:
             return
         with contextlib.suppress(ProcessLookupError):
@@ -207,14 +212,16 @@ class Child:
 
 @dataclass
 class Salts:
-    """One secret number for each check that is reached, the same for a whole run: what an untouched child answers to
-    it is asked once. A child learns it after it has answered."""
+    """Secret salts: one challenge per check, shared by a run's submissions.
+
+    The answer of an untouched child is computed once per challenge. A child gets the salt only after it has answered.
+    """
 
     engine: Engine
     _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
     def of(self, lesson: str, files: dict[str, str], index: int) -> tuple[str, str]:
-        """The number, and what an untouched child answers to it."""
+        """Return the salt of a check, and the fingerprint of an untouched child for that salt."""
         if (lesson, index) not in self._known:
             salt = secrets.token_hex(8)
             self._known[lesson, index] = salt, self.engine.fingerprint(salt, lesson, files)

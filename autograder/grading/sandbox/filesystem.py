@@ -1,4 +1,4 @@
-"""The file system of the isolated processes: no more than Python needs, read-only, and empty folders to write in."""
+"""The file system of isolated processes: Python read-only, and empty writable folders."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HOME, TMP = "/home/student", "/tmp"
 _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 2, 4, 8, 32, 4096, 0x4000, 1 << 18
 _DETACH = 2  # umount2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}  # libc has no function for it
-_NEW_ROOT = "/tmp"  # any folder that exists everywhere: it is covered in the new namespace only
+_NEW_ROOT = "/tmp"  # must exist on every machine; it is covered in the new namespace only
 
 
 def visible() -> list[Path]:
-    """What of the disk can be seen inside: no more than Python, its packages and the system's libraries and tools.
+    """Return the visible parts of the disk: Python, its packages, and the system's libraries and tools.
 
-    Of an editable install only the package's own folder is there, not the repository around it.
+    Of an editable install only the package's own folder is visible, not the repository around it.
     """
     package = Path(__file__).parents[2]
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
@@ -39,16 +39,15 @@ def visible() -> list[Path]:
 
 
 def make(user: int) -> None:
-    """Put it together, in a mount namespace of one's own, as the first process of a process namespace.
+    """Assemble the root file system, in a new mount namespace, as the first process of a PID namespace.
 
-    `user` is the number of the only one that is known inside.
-
-    Raises CannotIsolate.
+    `user` is the number of the only user inside.
+    Raises CannotIsolate if a mount is refused.
     """
     root = _NEW_ROOT
     _mount("none", "/", None, _RECURSIVE | _PRIVATE)
     _below_writable()
-    # Opened before `root` is covered: what is shown may lie below it.
+    # Opened before `root` is covered, because a visible path may be below it.
     shown = [(path, path.is_dir(), None if path.is_symlink() else os.open(path, os.O_PATH)) for path in visible()]
     links = {path: path.readlink() for path, _, opened in shown if opened is None}
     _mount("tmpfs", root, "tmpfs", _NO_SUID | _NO_DEV, "size=4m,mode=755")
@@ -66,11 +65,11 @@ def make(user: int) -> None:
         _mount(f"/dev/{device}", f"{root}/dev/{device}", None, _BIND)
     Path(root, "dev", "shm").symlink_to(TMP)
     Path(root, "etc", "passwd").write_text(f"student:x:{user}:{user}::{HOME}:/bin/sh\n", encoding="utf-8")
-    _mount("proc", root + "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)  # granted while the old one can be seen
+    _mount("proc", root + "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)  # allowed only while the old /proc is visible
 
 
 def _cover(exercises: Path) -> None:
-    """Leave only the loader of the package's exercises: their modules hold programs, and the keys hold results."""
+    """Cover the package's exercises except their loader: the modules hold programs, and the keys hold results."""
     loader = (exercises / "__init__.py").read_bytes()
     _mount("tmpfs", str(exercises), "tmpfs", _NO_SUID | _NO_DEV, "size=1m,mode=755")
     (exercises / "__init__.py").write_bytes(loader)
@@ -78,7 +77,7 @@ def _cover(exercises: Path) -> None:
 
 
 def change() -> None:
-    """Let it be this process's root. Raises CannotIsolate."""
+    """Make the new root this process's root. Raises CannotIsolate if the kernel refuses."""
     os.chdir(_NEW_ROOT)
     check("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
     os.chdir("/")
@@ -89,14 +88,14 @@ def change() -> None:
 
 
 def renew(disk_bytes: int) -> None:
-    """Cover /proc, home and tmp with new ones: in a child, with namespaces of its own. Raises CannotIsolate."""
+    """Cover /proc, home and tmp with new ones, in a child with its own namespaces. Raises CannotIsolate if refused."""
     _mount("proc", "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)
     _mount_empty(disk_bytes)
     os.chdir(HOME)
 
 
 def _mount_empty(disk_bytes: int) -> None:
-    """New folders to write in, with what lies below them shown again: a package that is installed in /tmp, say."""
+    """Mount empty writable folders, and show visible paths below them again, such as a package installed in /tmp."""
     kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
     for folder in (HOME, TMP):
         size = f"size={disk_bytes // 2},nr_inodes=20000,mode=777"
@@ -105,13 +104,13 @@ def _mount_empty(disk_bytes: int) -> None:
         _show(opened, path, is_folder)
 
 
-@functools.cache  # found once, by the template, before anything is covered
+@functools.cache  # computed once, by the template, before anything is covered
 def _below_writable() -> list[Path]:
     return [path for path in visible() if path.is_relative_to(HOME) or path.is_relative_to(TMP)]
 
 
 def _show(opened: int, inside: Path, is_folder: bool) -> None:
-    """Let `inside` be the file or folder behind a descriptor, read-only, and close the descriptor."""
+    """Bind-mount the file or folder behind a descriptor at `inside`, read-only, and close the descriptor."""
     inside.parent.mkdir(parents=True, exist_ok=True)
     if is_folder:
         inside.mkdir(exist_ok=True)
@@ -119,7 +118,7 @@ def _show(opened: int, inside: Path, is_folder: bool) -> None:
         inside.touch()
     _mount(f"/proc/self/fd/{opened}", str(inside), None, _BIND | _RECURSIVE)
     os.close(opened)
-    kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a mount's own flags cannot be taken off
+    kept = os.statvfs(inside).f_flag & (_NO_SUID | _NO_DEV | _NO_EXEC)  # a remount must keep the mount's own flags
     _mount(None, str(inside), None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | kept)
 
 

@@ -1,8 +1,8 @@
-"""What a submission must not have changed: torch's functions, the builtins, IPython and the course's own code.
+"""Tamper detection for torch, the builtins, IPython and the course's code.
 
-Every child is a fork of one template, so in an untouched child each of these objects has the address that it has in
-any other. A salted hash of the addresses is compared with an untouched sibling's; the salt comes after the answer.
-Looked at name by name is only what a comparison of memory (`tables`) does not find untouched.
+Every child is a fork of one template, so in an untouched child each of these objects has the same address. A salted
+hash of the addresses is compared with that of an untouched sibling. The child gets the salt only after it has answered.
+Only namespaces that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import Any
 import torch
 
 from ...checking.exercise import Exercise
-from .active_hooks import LeftOn
+from .active_hooks import ActiveHooks
 from .audit_hook import watch
-from .channel import pin
-from .dict_snapshot import Table, Tables
+from .channel import bind_methods
+from .dict_snapshot import DictSnapshot, DictSnapshots
 
 _GUARDED = re.compile(
     r"builtins|torch|torch\.autograd(\.(anomaly_mode|forward_ad|function|functional|grad_mode|gradcheck|graph|variable))?|torch\.func|torch\._functorch\.(apis|eager_transforms|vmap)|torch\._tensor"
@@ -38,11 +38,11 @@ _GUARDED = re.compile(
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
-)  # what probes and our own code call by name
+)  # modules with names that probes and our own code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
-)  # what no observation rests on: how things are displayed, what a reload writes anew, what warnings leave
+)  # irrelevant for observations: display methods, attributes that a reload rewrites, the registry of warnings
 _WATCHED = (
     FunctionType,
     BuiltinFunctionType,
@@ -55,21 +55,24 @@ _WATCHED = (
 
 
 def _is_old(kind: type) -> bool:
-    """torch.FloatTensor and the like: stand-ins of torch.Tensor that nothing calls."""
+    """Return whether a class is an old alias of torch.Tensor, such as torch.FloatTensor. Nothing calls these."""
     return kind.__module__ == "torch" and kind.__name__.endswith("Tensor") and kind is not torch.Tensor
 
 
 class _Names:
-    """Names of one namespace: what those that are watched stand for, and those that it does not have but would hide."""
+    """A snapshot of one namespace.
+
+    It holds the values of watched names, and absent names that would shadow a builtin or inherited name.
+    """
 
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
         self.where, self._namespace, self._was, self._hiding = where, namespace, was, hiding
         items = namespace if isinstance(namespace, dict) else gc.get_referents(namespace)[0]  # `vars` of a class
-        self.table = Table(items)
+        self.table = DictSnapshot(items)
         self.addresses = self.addresses_now()
 
     def addresses_now(self) -> bytes:
-        # An object's own hash is made of its address; `id` would ask the audit hook, thousands of times.
+        # An object's own hash derives from its address. `id` would call the audit hook thousands of times.
         return array("q", map(object.__hash__, map(self._namespace.get, self._was))).tobytes()
 
     def changed(self) -> list[str]:
@@ -82,17 +85,20 @@ def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 class Guard:
-    """The objects that are watched. Made in the template, before any student's line; it keeps the originals alive."""
+    """The watched objects, and a detector of their changes.
+
+    It is created in the template before any student code runs, and keeps the originals alive.
+    """
 
     def __init__(self, exercises: Mapping[str, ModuleType]) -> None:
-        """Watch what `sys.modules` holds, and modules of exercises by lesson, which are not in it."""
+        """Watch the modules in `sys.modules`, and the exercises' modules by lesson, which are not in `sys.modules`."""
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
-        self.refused: list[str] = []  # what `watch` has refused
+        self.refused: list[str] = []  # attempts that `watch` has refused
         seen: set[int] = set()
         modules: dict[str, Any] = {}
-        # Ours last: what they take from torch is then watched, and called, as torch's.
+        # Our modules last: torch functions that they import are then watched, and reported, under torch's names.
         for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
             if _GUARDED.fullmatch(name) and module is not None:
                 modules[name] = module
@@ -105,9 +111,9 @@ class Guard:
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None
         self._look_at(self._names)
-        processwide = LeftOn()
+        processwide = ActiveHooks()
         self.in_order, self.left_on = processwide.in_order, processwide.now
-        pin(self)
+        bind_methods(self)
 
     def _watch(
         self,
@@ -117,10 +123,13 @@ class Guard:
         hiding: frozenset[str] = frozenset(),
         whole: bool = False,
     ) -> None:
-        """`whole`: every name, not only functions and classes. Of an exercise, and a table beside it, what is in it."""
+        """Watch the functions and classes of a namespace; with `whole`, every name.
+
+        Exercises are watched by attribute, and dicts in an exercise's module by key.
+        """
         was: dict[str, Any] = {}
         for name, value in list(namespace.items()):
-            # By type: `isinstance` would ask some of torch's stand-in objects what they are, and they warn or raise.
+            # By type: `isinstance` would access attributes of torch's placeholder objects, some of which warn or raise.
             inner = value.__func__ if type(value) in (staticmethod, classmethod) else value
             if not whole and not issubclass(type(inner), _WATCHED):
                 continue
@@ -149,7 +158,7 @@ class Guard:
             self._names.append(_Names(where, namespace, was, hiding))
 
     def focus(self, lesson: str) -> None:
-        """Look at the exercises of one lesson only from now on: those of the others are most of what there is."""
+        """Watch only this lesson's exercises from now on. The exercises of other lessons are most of the names."""
         if lesson == self._lesson:
             return
         self._lesson = lesson
@@ -158,11 +167,11 @@ class Guard:
 
     def _look_at(self, names: list[_Names]) -> None:
         self._looked_at = names
-        self._tables = Tables(each.table for each in names)
+        self._tables = DictSnapshots(each.table for each in names)
         self._addresses = _digest(each.addresses for each in names)
 
     def changed(self) -> list[str]:
-        """Return the names of what is not what it was."""
+        """Return the names of changed objects."""
         return self._named(self._tables.changed())
 
     def _named(self, tables: list[int]) -> list[str]:
@@ -171,9 +180,9 @@ class Guard:
         return found
 
     def proof(self, salt: str) -> tuple[list[str], str]:
-        """What `changed` says, and a fingerprint: the same in every untouched child of one template.
+        """Return the result of `changed`, and a fingerprint that is equal in all untouched children of one template.
 
-        `salt` is new for each time it is asked.
+        `salt` is new for each call.
         """
         tables = self._tables.changed()
         now, changed = self._addresses, [self._looked_at[index] for index in tables]
@@ -183,5 +192,5 @@ class Guard:
         return self._named(tables), _digest((salt.encode(), now, cells.tobytes())).hex()
 
     def watch(self) -> None:
-        """Refuse a student's own code the ways to what is hidden from now on, and note them in `refused`."""
+        """Refuse student code access to hidden objects from now on, and record attempts in `refused`."""
         watch(self._functions, self.refused)

@@ -1,4 +1,4 @@
-"""Calls of the kernel that Python's `os` does not have, through the C library."""
+"""System calls that Python's `os` lacks, through the C library."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotIsolate(Exception):
-    """A namespace or mount was refused: which step, and the kernel's word on it."""
+    """A refused namespace or mount: the step, and the kernel's error text."""
 
 
 def check(what: str, result: int) -> None:
-    """Raises CannotIsolate unless the call's `result` is 0."""
+    """Check the `result` of a call. Raises CannotIsolate if it is not 0."""
     if result != 0:
         raise CannotIsolate(f"{what}: {os.strerror(ctypes.get_errno())}")

@@ -1,11 +1,13 @@
-"""How the template's memory lies, so that forks of it cost little: all together, in huge pages, and without holes in
-which children would allocate, each on a page that has to be copied for it.
+"""The template's heap layout, so that forked children copy few pages.
 
-A huge page that a child only reads is one entry of a page table instead of 512, to be copied when it is forked and
-taken away when it ends.
+The heap is contiguous, in huge pages, and free blocks are filled in advance: a child that allocated in them would copy
+a page for each.
 
-All of it needs the GNU C library, huge pages its version 2.35 (`starting` asks it for them); elsewhere nothing happens,
-and children are slower.
+A huge page that a child only reads needs one page table entry instead of 512. Each entry is copied at the fork and
+freed at the end.
+
+This needs the GNU C library, and version 2.35 for huge pages (`template_process` requests them). Elsewhere nothing
+happens, and children are slower.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from .libc import libc
 
 _HUGE = 2 << 20  # bytes of a huge page
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt, from <malloc.h>
-_ROOM, _MOST = 32 << 20, 256 << 20  # bytes: for what is allocated later, and to fill holes with
-_SMALL = range(512, 0, -16)  # bytes: what Python allocates in arenas of its own, in steps of what it rounds to
-_ANY = *(int(1e6 * 0.875**n) for n in range(50)), *range(1024, 0, -16)  # bytes: ever smaller, so that no hole is left
-_MOST_OF_AN_ARENA = 50 * 31  # of the largest: an arena of 1 MB holds 64 times 31, from 3.10 on
+_ROOM, _MOST = 32 << 20, 256 << 20  # bytes: headroom for later allocations; the most that filling free blocks may take
+_SMALL = range(512, 0, -16)  # bytes: sizes that Python allocates in its own arenas, in steps of its rounding
+_ANY = *(int(1e6 * 0.875**n) for n in range(50)), *range(1024, 0, -16)  # bytes: decreasing, to fill every free block
+_MOST_OF_AN_ARENA = 50 * 31  # blocks of the largest size: since 3.10, an arena of 1 MB holds 64 times 31
 _RAW = 0  # PYMEM_DOMAIN_RAW
 _HEAP = re.compile(r"^([0-9a-f]+)-.*\[heap\]$", re.M)
 
-_first: list[object] = []  # what there was before Python's memory came from the heap; empty while it does not
+_first: list[object] = []  # objects older than `use_heap`; empty if the heap is not in use
 _python = ctypes.pythonapi
 for of in (libc.malloc, _python.PyObject_Malloc):
     of.argtypes, of.restype = (ctypes.c_size_t,), ctypes.c_void_p
@@ -58,9 +60,11 @@ class _Arenas(ctypes.Structure):
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """What is imported and made inside stays for good: no collection walks over it, which for all of torch takes as
-    long as ten submissions, and in a child would copy every page of it."""
+def gc_frozen() -> Iterator[None]:
+    """Disable garbage collection inside, and afterwards freeze all objects permanently.
+
+    Collecting all of torch takes as long as ten submissions, and in a child it would copy every page.
+    """
     gc.disable()
     try:
         yield
@@ -70,53 +74,57 @@ def kept() -> Iterator[None]:
 
 
 def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: Iterable[int], low: int) -> None:
-    """Allocate, for good, until what is given out lies in the heap, and not below `low`."""
+    """Allocate permanently until the allocator returns heap addresses of at least `low`."""
     left = _MOST
     for size in sizes:
         while not low <= (place := allocate(size)) < libc.sbrk(0):
             left -= size
-            if left < 0:  # the heap does not grow any more
+            if left < 0:  # the heap cannot grow any more
                 return
         free(place)
 
 
 def use_heap() -> None:
-    """In a process that has only just started: from now on Python's arenas come from the C library's heap, instead of
-    lying where there is room between the libraries that are loaded."""
+    """Take the memory of Python's arenas from the C library's heap from now on, in a process that has just started.
+
+    By default arenas are mapped in gaps between the loaded libraries.
+    """
     heap = hasattr(libc, "mallinfo2") and _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
     if not heap:
         return
     libc.mallopt(_MMAP_THRESHOLD, _ROOM)
-    libc.mallopt(_TRIM_THRESHOLD, 2 * _ROOM)  # the end stays when it is free
+    libc.mallopt(_TRIM_THRESHOLD, 2 * _ROOM)  # keep free memory at the heap's end
     libc.mallopt(_TOP_PAD, _ROOM)
     low, place = int(heap[1], 16), libc.malloc(_ROOM // 2)
     libc.free(place)
-    if not low <= place < libc.sbrk(0):  # it cannot grow
+    if not low <= place < libc.sbrk(0):  # the heap cannot grow
         return
     raw, before = _Allocator(), _Arenas()
     _python.PyMem_GetAllocator(_RAW, ctypes.byref(raw))
     _python.PyObject_GetArenaAllocator(ctypes.byref(before))
     _python.PyObject_SetArenaAllocator(ctypes.byref(_Arenas(raw.context, raw.malloc, raw.free)))
-    # The arenas that there are do not come from the heap: until the process ends, none of them may be freed. What room
-    # there is in them is taken for good; one without is full of what a process starts with, and that is kept.
+    # Existing arenas are not on the heap: none of them may be freed until the process ends. Free blocks in them are
+    # filled permanently. An arena without free blocks holds objects from the process's start, which are kept.
     _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, low)
     _first.extend(gc.get_objects())
     atexit.register(_python.PyObject_SetArenaAllocator, ctypes.byref(before))
 
 
 def fill_holes() -> None:
-    """Allocate, for good, all that is free between what the C library and Python have given out: what is asked for from
-    now on comes from the end of the heap, one after another. Nothing happens where the heap is not used."""
+    """Fill all free blocks permanently, so that later allocations are consecutive at the end of the heap.
+
+    Nothing happens if the heap is not in use.
+    """
     if not _first:
         return
     libc.mallinfo2.restype = _Use
     end = libc.sbrk(0) - libc.mallinfo2().keepcost
     _fill(libc.malloc, libc.free, _ANY, end)
     _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, end)
-    for _ in range(_MOST_OF_AN_ARENA):  # the last one is the template's, which needs little of it
+    for _ in range(_MOST_OF_AN_ARENA):  # fill the last arena: the template itself needs little of it
         _python.PyObject_Malloc(_SMALL[0])
 
 
 def begin_fresh() -> None:
-    """In a child: leave the huge page in which the template allocates, so that none of its pages are copied."""
+    """Leave the huge page in which the template allocates, in a child, so that none of its pages are copied."""
     libc.malloc(_HUGE)

@@ -1,10 +1,12 @@
-"""Shut processes into namespaces and limits of their own. Linux only; kernel features, no system package.
+"""Isolation of processes with Linux namespaces and resource limits.
 
-What is inside sees: the interpreter, the installed packages and the standard libraries, read-only; empty folders for
-home and tmp; its own processes and nothing of the machine's; no network. It holds no capability and can get none.
+It needs kernel features only, no system package.
 
-The template is put apart once (`prepare`, `go_inside`), which costs most; each child of it goes the rest of the way
-(`between_forks` in the template, `enter` in the child).
+Processes inside see the interpreter, the installed packages and the standard libraries, all read-only. They see empty
+folders for home and tmp, and only their own processes. They have no network and no capabilities, and can get none.
+
+The template is isolated once (`isolate_template`, `enter_root`), which is the expensive part. Each child is isolated
+further (`new_pid_namespace` in the template, `isolate_child` in the child).
 """
 
 from __future__ import annotations
@@ -34,17 +36,18 @@ _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES,
 _CAPABILITIES_3 = 0x20080522
 _SYS_PTRACE, _SYS_ADMIN = 19, 21
 
-INSIDE, NOBODY = 1000, 65534  # the user inside; the real one when the grader is root, whom limits do not bind
-_ALL = ["0", "0", "4294967295"]  # a uid_map that changes nothing: the machine itself
+INSIDE, NOBODY = 1000, 65534  # the user inside; the user outside if the grader is root, to whom limits do not apply
+_ALL = ["0", "0", "4294967295"]  # the uid_map of the machine itself, which maps all users to themselves
 
 
-def prepare() -> None:
-    """Put the calling process, while it is small, apart from the machine's processes and mounts.
+def isolate_template() -> None:
+    """Isolate the calling process, while it is small, from the machine's processes and mounts.
 
-    Returns in a new process, the first of its process namespace; the calling one waits for it and ends with it.
-    Raises CannotIsolate in the calling process.
+    Returns in a new process, the first of its PID namespace. The calling process waits for the new one and ends with
+    it.
+    Raises CannotIsolate in the calling process if the kernel refuses.
     """
-    # Root of the machine, that is: in a container with users of its own, root is an ordinary user of the machine.
+    # Root of the machine: in a container with user namespaces, root is an ordinary user of the machine.
     root_user = os.geteuid() == 0 and Path("/proc/self/uid_map").read_text(encoding="utf-8").split() == _ALL
     as_root = root_user and bool(_effective_capabilities() >> _SYS_ADMIN & 1)
     if root_user and not as_root:
@@ -60,16 +63,16 @@ def prepare() -> None:
     _fork_first()
 
 
-def go_inside() -> None:
-    """After `prepare`: into a file system of its own. Raises CannotIsolate."""
+def enter_root() -> None:
+    """Enter a separate file system, after `isolate_template`. Raises CannotIsolate if the kernel refuses."""
     root.make(INSIDE)
     root.change()
-    syscalls.program()  # made once, for all children
+    syscalls.program()  # created once, for all children
 
 
 @contextlib.contextmanager
-def between_forks() -> Iterator[None]:
-    """What the template forks inside becomes the first process of a new process namespace."""
+def new_pid_namespace() -> Iterator[None]:
+    """Make the template's next fork the first process of a new PID namespace."""
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     template = os.getpid()
     try:
@@ -81,15 +84,16 @@ def between_forks() -> Iterator[None]:
             os.close(own)
 
 
-def enter(limits: Limits) -> None:
-    """Go the rest of the way, in a fork of the template. Raises CannotIsolate before anything is run.
+def isolate_child(limits: Limits) -> None:
+    """Finish isolating a freshly forked child. Raises CannotIsolate before any code runs.
 
-    File descriptors stay open: closing them is the caller's affair.
+    File descriptors stay open: the caller closes them.
     """
     check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
     root.renew(limits.disk_bytes)
     check("sethostname", libc.sethostname(b"grading", 7))
-    # The grader, at any child's memory. Another user has the capability inside the template's namespace only.
+    # Whether the grader may read any child's memory. A user other than root has the capability inside the template
+    # only.
     may_look = os.geteuid() == 0 and bool(_effective_capabilities() >> _SYS_PTRACE & 1)
     if os.geteuid() == 0:
         _become_nobody()
@@ -99,8 +103,8 @@ def enter(limits: Limits) -> None:
     _forbid_more_namespaces()
     _seal()
     _limit(limits)
-    if may_look:  # another grader could not measure the child's memory any more
-        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # nobody inside opens /proc/*/mem
+    if may_look:  # a grader without the capability could not measure the child's memory any more
+        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # prevents opening /proc/*/mem inside
 
 
 def _effective_capabilities() -> int:
@@ -115,9 +119,9 @@ def _become_nobody() -> None:
 
 
 def _map_user(user: int, group: int) -> None:
-    """Be user 1000 inside; outside, files and signals are still those of `user`."""
+    """Map the user to number 1000 inside. Outside, files and signals still belong to `user`."""
     try:
-        # A process whose ids were changed does not own its /proc files until it says that it may be looked at.
+        # After a change of ids, a process does not own its /proc files until it is dumpable.
         libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)
         Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
         Path("/proc/self/uid_map").write_text(f"{INSIDE} {user} 1", encoding="utf-8")
@@ -127,7 +131,7 @@ def _map_user(user: int, group: int) -> None:
 
 
 def _fork_first() -> None:
-    """Become the first process of the new process namespace. When that one ends, all others inside end with it."""
+    """Become the first process of the new PID namespace. When it ends, the kernel kills all others inside."""
     first = os.fork()
     if first:
         _, status = os.waitpid(first, 0)
@@ -136,12 +140,12 @@ def _fork_first() -> None:
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process as soon as the one that forked it has ended."""
+    """Let the kernel kill this process as soon as its parent ends."""
     check("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
 
 
 def _forbid_more_namespaces() -> None:
-    """Nested user namespaces would give capabilities back, over things inside only, but there is no need for them."""
+    """Forbid nested user namespaces: they are not needed, and would grant capabilities over objects inside."""
     try:
         Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="utf-8")
     except OSError as error:
@@ -157,7 +161,7 @@ class _Data(ctypes.Structure):
 
 
 def _seal() -> None:
-    """Give up every capability, and the ways to get one by running a program."""
+    """Drop every capability, and the ways to get one by executing a program."""
     check("prctl", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     for capability in range(64):
         libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
@@ -170,7 +174,7 @@ def _limit(limits: Limits) -> None:
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (
         (resource.RLIMIT_CPU, int(limits.total_seconds)),
-        (resource.RLIMIT_AS, size + limits.memory),  # of each process; the sum of all is watched from outside
+        (resource.RLIMIT_AS, size + limits.memory),  # per process; the grader watches the sum
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_NOFILE, limits.open_files),
         (resource.RLIMIT_FSIZE, limits.file_bytes),

@@ -1,4 +1,4 @@
-"""What a process and all that it has started hold of the machine's memory, seen from outside. Linux only."""
+"""Memory use of processes and their descendants, from outside. Linux only."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 _PAGE = resource.getpagesize()
 
 
-def tree(process: int) -> list[int]:
-    """A process and everything below it."""
+def descendants(process: int) -> list[int]:
+    """Return a process and its descendants."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -26,7 +26,7 @@ def tree(process: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Bytes that a process holds for itself; of pages that several share, its part."""
+    """Return the bytes that a process uses privately, plus its share of shared pages."""
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
         return sum(int(kb) << 10 for kb in re.findall(r"^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB", text, re.M))

@@ -1,4 +1,4 @@
-"""Plain data between the grader and its isolated processes: a rehearsal in, runs of a probe out and checked."""
+"""JSON encoding of rehearsals and probe runs, with strict decoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...language import LANGUAGES, Note
 from ...messages.interface import MESSAGES
 
 _LONGEST = 4000  # characters of a text on a card
-_MOST = 50  # notes on one run, or inputs that it edited
+_MOST = 50  # notes on one run, or edited inputs
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Rehearsal:
 
     lesson: str
     module: str = ""  # source of the lesson's exercises, redacted; empty where children load it themselves
-    notebooks: list[list[str]] = field(default_factory=list)  # cells as they were released
+    notebooks: list[list[str]] = field(default_factory=list)  # released cells
     imports: list[str] = field(default_factory=list)  # names of modules
-    mistakes: dict[str, str] = field(default_factory=dict)  # by exercise, the source of all its mistakes
+    mistakes: dict[str, str] = field(default_factory=dict)  # source of all mistakes, by exercise
 
 
 def pack_run(run: Run) -> dict[str, Any]:
-    """Everything about a run, as JSON data."""
+    """Return a run as JSON data."""
     packed = {**encode_run(run), "called": run.called, "inputs": run.inputs, "edited": list(run.edited)}
     packed["notes"] = [[note.id, _plain(note.parameters)] for note in run.notes]
     if run.raised:
@@ -36,7 +36,7 @@ def pack_run(run: Run) -> dict[str, Any]:
 
 
 def unpack_run(data: Any) -> Run:
-    """The run that `pack_run` wrote. Raises ValueError for anything else, whatever it is."""
+    """Return the run that `pack_run` encoded. Raises ValueError for any other data."""
     try:
         core = {key: data[key] for key in (("raised",) if "raised" in data else ("values", "edited"))}
         run = decode_run(core)
@@ -53,12 +53,12 @@ def unpack_run(data: Any) -> Run:
         )
     except ValueError:
         raise
-    except Exception as error:  # a list where a dict should be, a shape that does not fit, a number too large
+    except Exception as error:  # wrong types or shapes, a number too large
         raise ValueError(f"not a run: {type(error).__name__}") from None
 
 
 def unpack_note(id: object, parameters: object) -> Note:
-    """A note that can be read in every language. Raises ValueError for another."""
+    """Return a note that every language can format. Raises ValueError for any other data."""
     if not (isinstance(id, str) and id in MESSAGES and isinstance(parameters, dict)):
         raise ValueError("not a note")
     note = Note(id, {str(name): _scalar(value) for name, value in parameters.items()})

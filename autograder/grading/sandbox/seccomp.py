@@ -1,7 +1,7 @@
-"""A filter on what a submission may ask of the kernel: what leaves memory that no limit counts, or outlives its kill.
+"""A seccomp filter against uncounted memory and processes that evade their kill.
 
-Files without a name and shared memory are in no process's account, keys are not in any namespace, and who takes its
-own death signal away lives on when the grader is killed. The rest of the list is what nothing here needs.
+Anonymous files and shared memory are charged to no process, and keys belong to no namespace. A process that clears its
+parent death signal outlives a killed grader. The other calls in the list are not needed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import struct
 
 from .libc import libc
 
-# By machine: the number in the filter's data, and of each call; from <linux/audit.h> and <asm/unistd.h>.
+# By machine (x86_64, aarch64): numbers of the calls, from <asm/unistd.h>. The machines' numbers are from
+# <linux/audit.h>.
 _CALLS = {
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
@@ -35,9 +36,9 @@ _CALLS = {
     "setns": (308, 268),
     "mount": (165, 40),
 }
-# Nothing happens, and that is called a success: who asks for more cores keeps the one that it has, and goes on.
+# Do nothing and report success: a program that asks for more cores keeps its one core and goes on.
 _IGNORED = {"sched_setaffinity": (203, 122)}
-_MACHINES = {"x86_64": (0, 0xC000003E, 157), "aarch64": (1, 0xC00000B7, 167)}  # index above, machine, prctl
+_MACHINES = {"x86_64": (0, 0xC000003E, 157), "aarch64": (1, 0xC00000B7, 167)}  # column above, machine, prctl
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _REFUSE, _IGNORE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000, 0x80000000
@@ -51,7 +52,7 @@ class _Program(ctypes.Structure):
 
 @functools.cache
 def program() -> _Program:
-    """The filter for this machine; made once, by the template for all its children."""
+    """Return the filter for this machine, created once by the template for all its children."""
     column, machine, prctl = _MACHINES[os.uname().machine]
     steps = [
         (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
@@ -70,7 +71,7 @@ def program() -> _Program:
 
 
 def refuse() -> int:
-    """Refuse the calls in this process and all that it starts, for good. It must have no_new_privs.
+    """Refuse the calls in this process and its descendants permanently. The process must have no_new_privs.
 
     Returns 0, or -1 with ctypes' errno set.
     """

@@ -1,4 +1,4 @@
-"""IPython's shell as a submission finds it: what it shows is kept in nbformat's form, bounded, and not printed."""
+"""An IPython shell that records bounded outputs in nbformat's form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Outputs:
         self._complete = True
 
     def add(self, output: dict[str, Any], size: int) -> None:
-        """An output that fits. For those that do not there is one error: to nbgrader a cell without any has passed."""
+        """Add an output if it fits. The first that does not fit adds an error.
+
+        Without the error the cell would pass: to nbgrader a cell without errors has passed.
+        """
         if size <= self.left:
             self.cells.append(output)
         elif self._complete:
@@ -40,7 +43,7 @@ class Outputs:
         self.left -= min(size, max(self.left, 0))
 
     def end_with(self, error: str, lines: list[str]) -> None:
-        """Show `lines` as the text of an error of that name, in the place of its own, whatever room is left."""
+        """Show `lines` as the text of the error named `error`, regardless of the size limit. Replaces such errors."""
         self.cells = [output for output in self.cells if output.get("ename") != error]
         self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
 
@@ -64,7 +67,7 @@ class Stream:
         self._of, self._descriptor = name, descriptor
 
     def fileno(self) -> int:
-        """Return the descriptor whose text is shown in the same cell: `faulthandler` and `subprocess` ask for it."""
+        """Return the descriptor that writes to the same cell, for `faulthandler` and `subprocess`."""
         return self._descriptor
 
     def write(self, text: str) -> int:
@@ -90,7 +93,7 @@ def _size(data: dict[str, Any]) -> int:
 
 
 class Hook(DisplayHook):
-    """The value of a cell's last expression."""
+    """The display hook for the value of a cell's last expression."""
 
     def start_displayhook(self) -> None:
         pass
@@ -100,7 +103,7 @@ class Hook(DisplayHook):
 
     def write_format_data(self, format_dict: dict[str, Any], md_dict: dict[str, Any] | None = None) -> None:
         data = _encoded(format_dict)
-        count = self.shell.execution_count - 1  # it is raised before the value is shown
+        count = self.shell.execution_count - 1  # IPython increments it before the value is shown
         output = {"output_type": "execute_result", "data": data, "metadata": {}, "execution_count": count}
         self.shell.outputs.add(output, _size(data))
 
@@ -109,7 +112,7 @@ class Hook(DisplayHook):
 
 
 class Publisher(DisplayPublisher):
-    """What `display` shows."""
+    """The publisher of `display` outputs."""
 
     def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
         encoded = _encoded(data)
@@ -121,30 +124,30 @@ class Publisher(DisplayPublisher):
 
 
 def _encoded(data: dict[str, Any]) -> dict[str, Any]:
-    """Text as it is, bytes in base64: nbformat's way. Other things (a record of ours, say) are not shown."""
+    """Return text unchanged and bytes in base64, as nbformat does, and drop other values, such as our own records."""
     texts = {kind: value for kind, value in data.items() if isinstance(value, str)}
     raw = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
     return {**texts, **raw}
 
 
 class Shell(InteractiveShell):
-    """IPython's shell, whose outputs are kept instead of printed."""
+    """An IPython shell that records outputs instead of printing them."""
 
     displayhook_class = Type(Hook)
     display_pub_class = Type(Publisher)
 
     def __init__(self, **kwargs: Any) -> None:
         self.outputs = Outputs()
-        super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # it has a thread and a file
+        super().__init__(config=Config(HistoryManager={"enabled": False}), **kwargs)  # has a thread and a file
         self.db = Store()
         self.extension_manager.load_extension("storemagic")  # as a Jupyter kernel does
         for name in ("autosave", "clear"):  # a Jupyter kernel has them
             self.register_magic_function(lambda line: None, "line", name)
 
     async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
-        """Run one statement of a cell. Returns whether the rest of the cell is left out.
+        """Run one statement of a cell. Returns whether to skip the rest of the cell.
 
-        After something refused it is not: a helper that is defined below costs nobody points.
+        After a refused access the rest still runs: otherwise a helper defined below would be lost, and with it points.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
         return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
@@ -156,20 +159,20 @@ class Shell(InteractiveShell):
 
     @contextmanager
     def _tee(self, channel: str) -> Iterator[None]:
-        """IPython keeps a second copy of all that is printed, without a limit: here, none."""
+        """Do nothing: IPython would keep a second, unlimited copy of all printed text."""
         yield
 
     def enable_gui(self, gui: str | None = None) -> None:
-        """Do nothing: figures are shown inline, and `%matplotlib` asks for no more."""
+        """Do nothing: figures are inline, and `%matplotlib` needs no more."""
 
     def system_piped(self, cmd: str) -> None:
-        """Run what follows `!`, without a terminal."""
+        """Run a `!` command, without a terminal."""
         self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
 
-    system = system_piped  # IPython has both names, too
+    system = system_piped  # IPython has both names
 
     def init_virtualenv(self) -> None:
-        """The environment is the one that the template runs in."""
+        """Do nothing: the template already runs in the right environment."""
 
 
 def _said(error: object) -> str:

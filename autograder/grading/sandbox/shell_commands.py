@@ -1,4 +1,7 @@
-"""Shell commands and the store of a notebook, inside: there is no terminal, and the home is empty."""
+"""Shell commands and the `%store` database of an isolated notebook.
+
+There is no terminal, and the home folder is empty.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ import subprocess
 import sys
 from typing import Any
 
-_PART = 1 << 16  # bytes of output that are shown at a time
+_PART = 1 << 16  # bytes of output per read
 
 
 def run_command(command: str) -> int:
-    """Run a line of `!...`, which can read nothing, and show what it writes. Returns its exit code."""
+    """Run a `!` command with empty input and show its output. Returns the exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -28,8 +31,8 @@ def run_command(command: str) -> int:
 
 
 class Store(dict[str, Any]):
-    """IPython's `db`, which `%cd`, `%bookmark` and `%store` write to, in memory."""
+    """IPython's `db` in memory, for `%cd`, `%bookmark` and `%store`."""
 
     def keys(self, pattern: str | None = None) -> Any:
-        """Return the keys that match a pattern of file names, or all of them."""
+        """Return the keys that match a file name pattern, or all keys."""
         return super().keys() if pattern is None else fnmatch.filter(self, pattern)

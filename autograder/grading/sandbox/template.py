@@ -1,8 +1,8 @@
-"""The warm process: it has imported and run all that lessons use, and each submission runs in a fork of it.
+"""The warm template process: each submission runs in a fork of it.
 
-It has one thread and never touches CUDA: with another thread, or after CUDA, a fork is not usable. It knows no
-solution, no secret and no course folder, and is started with an environment of its own, so a child finds none of these
-in memory.
+It has imported and run everything that lessons use. It has one thread and never uses CUDA: otherwise its forks would be
+unusable. It knows no solution, secret or course folder, and has a clean environment, so a child finds none of these in
+memory.
 """
 
 from __future__ import annotations
@@ -28,37 +28,40 @@ from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
 from .memory import begin_fresh, fill_holes
-from .namespaces import between_forks, end_with_parent, enter, go_inside
+from .namespaces import end_with_parent, enter_root, isolate_child, new_pid_namespace
 from .run_codec import Rehearsal
-from .warmup import rehearse, warm_shell
+from .warmup import warm_shell, warm_up
 from .worker import serve
 
 
 class Template:
-    """Answers the engine over the socket `control`, one JSON object for another, until it is closed."""
+    """The template's server for the engine's requests.
+
+    Requests and answers are JSON objects on the socket `control`, until it is closed.
+    """
 
     def __init__(self, control: socket.socket, isolated: bool) -> None:
         self._control, self._isolated = control, isolated
         torch.set_num_threads(1)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # what a script has put into the background ignores it
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell(RememberingShell)
-        self._shell._orig_sys_modules_main_mod = None  # the module that holds this object
-        self._shell.builtin_trap.__enter__()  # for good: put in and taken out with each cell, the guard sees a change
+        self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
+        self._shell.builtin_trap.__enter__()  # for good: with a trap per cell the guard would see changes
         if isolated:
-            go_inside()
+            enter_root()
         home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
         os.environ.clear()
         os.environ.update(PATH="/usr/bin:/bin", HOME=home, LANG="C.UTF-8", NBGRADER_EXECUTION="autograde")
         os.environ.update(TMPDIR=tmp, MPLCONFIGDIR=home)
-        os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")  # there is no network to try for
+        os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")  # there is no network
         tempfile.tempdir = None
         self._lesson = ""
-        self._modules: dict[str, ModuleType] = {}  # of exercises, by lesson: nothing in a child can import them
+        self._modules: dict[str, ModuleType] = {}  # of exercises, by lesson; a child cannot import them
         self._guard: Guard | None = None
-        self._folders: dict[int, str | None] = {}  # of children, where they are not isolated
+        self._folders: dict[int, str | None] = {}  # of children, if not isolated
 
     def serve(self) -> None:
-        """Never returns."""
+        """Serve the engine. Never returns."""
         with contextlib.suppress(ConnectionError):  # the grader was killed
             self._control.send(b"{}")
             while True:
@@ -70,27 +73,27 @@ class Template:
         os._exit(0)
 
     def do_rehearse(self, told: int) -> None:
-        """Load a lesson's exercises and run what children will run: the JSON file `told` holds a `Rehearsal`."""
+        """Load a lesson's exercises and run its cells and probes. The JSON file `told` holds a `Rehearsal`."""
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
         if asked.module:
             name = f"autograder.exercises.{asked.lesson}"
             self._modules[asked.lesson] = exercises.module_of_source(name, asked.module, f"<{name}>")
-        single = rehearse(self._shell, self._modules, asked)
+        single = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
-        """Fork a child that runs on `cores` and serves the socket whose descriptor is `end`."""
+        """Fork a child that runs on `cores` and serves the socket with the descriptor `end`."""
         if self._guard is None:
             self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
             gc.collect()
             fill_holes()
-            gc.freeze()  # as `memory.kept` does: what the rehearsal has left
+            gc.freeze()  # freeze the objects of the rehearsal, as `memory.gc_frozen` does
         folder = None if self._isolated else tempfile.mkdtemp()
         os.sched_setaffinity(0, cores)
-        with between_forks() if self._isolated else contextlib.nullcontext():
+        with new_pid_namespace() if self._isolated else contextlib.nullcontext():
             process = os.fork()
         if process == 0:
             self._control.close()
@@ -103,14 +106,14 @@ class Template:
         self._reap()
 
     def _reap(self) -> None:
-        """Forget the children that have ended."""
+        """Forget children that have ended."""
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitpid(-1, os.WNOHANG)[0]:
                 if folder := self._folders.pop(ended, None):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
-        """Never returns."""
+        """Finish isolation and serve the grader in a fresh fork. Never returns."""
         try:
             end_with_parent()
             begin_fresh()
@@ -118,7 +121,7 @@ class Template:
             channel = Channel(socket.socket(fileno=end))
             try:
                 if folder is None:
-                    enter(limits)
+                    isolate_child(limits)
                 else:
                     _as_it_is(folder)
             except (CannotIsolate, OSError) as refused:
@@ -133,7 +136,7 @@ class Template:
 
 
 def _as_it_is(folder: str) -> None:
-    """Without isolation: a session and a folder of its own, and nothing more."""
+    """Set up a child without isolation: only a new session and folder."""
     os.setsid()
     os.chdir(folder)
     os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder)
@@ -141,7 +144,7 @@ def _as_it_is(folder: str) -> None:
 
 
 def _only(end: int) -> None:
-    """Close every file descriptor but `end`; standard ones lead nowhere."""
+    """Close every file descriptor except `end`. Redirect the standard ones to /dev/null."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)

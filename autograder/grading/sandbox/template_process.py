@@ -1,4 +1,7 @@
-"""The template's process from its start on: it takes seconds to get ready, in which others can work."""
+"""Handle of the template process, with a start that does not wait.
+
+Getting ready takes the template seconds, in which the caller can work.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from types import TracebackType
 
 from .libc import CannotIsolate
 
-LARGEST_REPLY = 4096  # bytes of a message from it
+LARGEST_REPLY = 4096  # bytes of one message from the template
 
 
-class Starting:
-    """One such process, `control` the socket to it. As a context manager it ends the process if nobody else did."""
+class TemplateProcess:
+    """A running template process; `control` is the socket to it.
+
+    As a context manager it kills the process if it is still running.
+    """
 
     def __init__(self, isolated: bool) -> None:
         self.isolated = isolated
@@ -24,11 +30,11 @@ class Starting:
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
         environment["TORCH_COMPILE_DISABLE"] = "1"  # there is no compiler inside: what is compiled runs as it is
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # its heap is in huge pages: see `memory`
+        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # puts its heap in huge pages: see `memory`
         if self._folder:
             environment["TMPDIR"] = self._folder.name
         else:
-            environment["CUDA_VISIBLE_DEVICES"] = ""  # no device can be seen inside, and with one, backward has threads
+            environment["CUDA_VISIBLE_DEVICES"] = ""  # none is visible inside, and with one backward would use threads
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
@@ -40,14 +46,17 @@ class Starting:
                 start_new_session=True,
             )
 
-    def __enter__(self) -> Starting:
+    def __enter__(self) -> TemplateProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.end()
 
     def wait(self) -> None:
-        """Until it can be forked. Raises CannotIsolate, and RuntimeError when it has ended."""
+        """Wait until the template can be forked.
+
+        Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the template has ended.
+        """
         said = self.control.recv(LARGEST_REPLY)
         refused = json.loads(said or b"{}").get("refused")
         if said and not refused:
@@ -62,7 +71,7 @@ class Starting:
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Kill it, and so all its children. Safe to call twice."""
+        """Kill the template, and with it its children. Safe to call twice."""
         self.process.kill()
         self.process.wait()
         self.control.close()

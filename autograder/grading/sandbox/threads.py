@@ -1,4 +1,4 @@
-"""The interpreter's other threads, and whether they ran meanwhile."""
+"""Detection of other interpreter threads that ran in between."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 
 
 class OtherThreads:
-    """Processor time of the threads that could run Python when this was made.
+    """Processor time of the other threads that could run Python at creation.
 
-    A thread that changes something and puts it back has run in between. One that waits has not: a pool that was left
-    open, a timer. Threads of C code (OpenMP, a profiler) are not among them.
+    A thread that changes an object and restores it must have run in between. A waiting thread (an open pool, a timer)
+    has not. Threads of C code (OpenMP, a profiler) are not included.
     """
 
     def __init__(self) -> None:
@@ -20,12 +20,12 @@ class OtherThreads:
         self._was = {clock: clock_gettime_ns(clock) for clock in clocks}
 
     def have_run(self) -> bool:
-        """Return whether any of them has run, or ended."""
+        """Return whether any of the threads has run or ended."""
         return any(_used(clock) != was for clock, was in self._was.items())
 
 
 def _used(clock: int) -> int:
-    """Return the nanoseconds on the clock of a thread; -1 when it has ended."""
+    """Return the nanoseconds of a thread's clock, or -1 if the thread has ended."""
     try:
         return clock_gettime_ns(clock)
     except OSError:

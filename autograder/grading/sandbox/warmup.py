@@ -1,7 +1,7 @@
-"""Warm what a submission will run: IPython with its modules, a lesson's cells as they were released, and its probes.
+"""Warm-up of the template: IPython, a lesson's released cells, its probes.
 
-What runs here has run before in every child: modules are imported, caches filled, bytecode is specialized (a child that
-did it itself would write to, and so copy, thousands of pages). Only what every child may see: no solution, no secret.
+Each child inherits imported modules, filled caches and specialized bytecode. A child that did this itself would write
+to thousands of pages, and so copy them. Only code that every child may see runs here: no solution, no secret.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ _SEED = "rehearsal"
 
 
 def warm_shell(kind: type[Shell]) -> Shell:
-    """IPython with everything imported that takes long, and its figures shown where they are made."""
+    """Return IPython with slow imports done and inline figures."""
     shell: Shell = kind.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends
     configure_inline_support(shell, "module://matplotlib_inline.backend_inline")  # type: ignore[no-untyped-call]
-    # torch._dynamo comes with the first optimizer step or check of gradients, takes a second, and puts other functions
-    # in the place of some of torch's own: before the guard looks.
+    # The first optimizer step or gradient check imports torch._dynamo. This takes a second and replaces some of torch's
+    # functions, so it must happen before the guard looks.
     shell.run_cell("import matplotlib.pyplot, sympy, torch._dynamo, torch.func, torch.testing")
     from torch._dynamo import eval_frame, mutation_guard
 
     shell.run_cell("import autograder.learner.tracebacks, autograder.learner.ready")  # `start` imports them
-    gc.freeze()  # to reset is to collect garbage, too: not in all of torch
+    gc.freeze()  # a reset collects garbage: skip all of torch
     shell.reset()
-    with contextlib.suppress(Exception):  # what the first `torch.compile` puts in the place of torch's functions
+    with contextlib.suppress(Exception):  # patches of torch's functions that the first `torch.compile` makes
         mutation_guard.install_generation_tagging_init()
         eval_frame.TorchPatcher.patch()
     for optimizer in vars(torch.optim).values():
         if isinstance(optimizer, type) and issubclass(optimizer, torch.optim.Optimizer):
-            with contextlib.suppress(Exception):  # the first optimizer of a class puts a hook around its `step`
+            with contextlib.suppress(Exception):  # the first optimizer of a class wraps its `step` in a hook
                 optimizer([torch.nn.Parameter(torch.zeros(1))])  # type: ignore[call-arg]
     return shell
 
 
-def rehearse(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
-    """Import modules, run a lesson's cells as they were released, and its probes on every mistake.
+def warm_up(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
+    """Import modules, run a lesson's released cells, and run its probes on every mistake.
 
-    The mistakes are forgotten: no child finds them. Returns whether the process can still be forked: with a second
-    thread it cannot. Without a GPU torch runs backward on the thread that calls it.
+    The mistakes are deleted, so no child finds them. Returns whether the process can still be forked: it cannot with a
+    second thread. Without a GPU torch runs backward on the calling thread.
     """
     for name in asked.imports:
         with contextlib.suppress(Exception):
@@ -90,7 +90,7 @@ def _try_mistakes(exercise: Exercise, source: str) -> None:
 
 @contextlib.contextmanager
 def _forgotten(shell: Shell) -> Iterator[None]:
-    """What cells leave is taken back: names, a `from __future__ import`, and what `start` has chosen and put in."""
+    """Undo the effects of cells: names, a `from __future__ import`, and the settings and hooks of `start`."""
     flags, callbacks = shell.compile.flags, {name: list(each) for name, each in shell.events.callbacks.items()}
     try:
         yield
@@ -104,7 +104,7 @@ def _forgotten(shell: Shell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """In an empty folder, with the standard descriptors put back: a worker takes them."""
+    """Work in an empty folder, and restore the standard descriptors, which a worker redirects."""
     before, kept = os.getcwd(), [os.dup(number) for number in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

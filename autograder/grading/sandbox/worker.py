@@ -1,6 +1,7 @@
-"""What runs in the isolated child: a submission's cells in IPython, and the probes when a check is reached.
+"""The worker in an isolated child, which runs cells and probes.
 
-It decides nothing. What it is asked and answers is plain data (`channel`).
+Cells run in IPython, and an exercise's probe when its check is reached. The worker decides nothing. Requests and
+answers are plain data (`channel`).
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from ...checking.judge import screen
 from ...checking.observe import Run, code_digest, functions_of, observe_in_order
 from ...messages.interface import message
 from ..limits import Limits
-from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, pin
+from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from .guard import Guard
 from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads
 
-# Names of files with our code. Modules of exercises are run from text, under names like the last two.
+# Prefixes of our files. Exercises' modules are executed from text, under names like the last two.
 _OURS = (f"{Path(__file__).parents[2]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
-_TRIES = 3  # of an observation during which another thread runs
+_TRIES = 3  # attempts at an observation while another thread runs
 
 
 def _fault() -> str:
@@ -46,7 +47,7 @@ def _fault() -> str:
 
 
 def _put(files: dict[str, str]) -> None:
-    """Write files that are given in base64 by relative path."""
+    """Write files, given in base64 by relative path."""
     for name, data in files.items():
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ def _put(files: dict[str, str]) -> None:
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
-    """Answer the grader until it hangs up. Never returns."""
+    """Answer the grader until it closes the channel. Never returns."""
     torch.set_num_threads(1)
     worker, me = Worker(shell, guard, limits, modules), os.getpid()
     try:
@@ -64,16 +65,16 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
             asked = channel.receive()
             try:
                 answer = getattr(worker, f"do_{asked.pop('do')}")(**asked)
-            except BaseException:  # ours, or what the submission made of our code; the grader cannot tell
+            except BaseException:  # our bug, or the submission broke our code; the grader cannot tell
                 answer = {"fault": _fault()}
-            if os.getpid() != me:  # a copy that the submission made of this process
+            if os.getpid() != me:  # a fork that the submission made of this process
                 break
             answer["refused"] = guard.refused[:20]
             try:
                 channel.send(answer, largest=LARGEST_ANSWER)
             except ValueError as error:  # larger than a message may be
                 channel.send({"fault": str(error)})
-    except Malformed:  # somebody else reads from the socket, too
+    except Malformed:  # another process reads from the socket, too
         channel.send({"tampered": "a message for the worker"})
     except Closed:
         pass
@@ -82,29 +83,29 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
 
 
 def _with_programs(exercise: Exercise, source: str) -> Exercise:
-    """Return `exercise` with cases that find the definitions of `source`, and nothing of the exercise's module."""
+    """Return `exercise` with cases that see the definitions of `source`, and nothing of the exercise's module."""
     cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
     exec(compile(source, "<programs>", "exec"), namespace)
     return replace(exercise, generate=FunctionType(cases.__code__, namespace, cases.__name__))
 
 
 class Worker:
-    """What the grader can ask for, one method each."""
+    """The requests of the grader, one `do_` method each."""
 
     def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # before the last observation
         self._descriptors = _Descriptors()
-        pin(self)
+        bind_methods(self)
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
-        """Put an assignment's files beside the notebook, and get the exercises before any student's line runs.
+        """Write an assignment's files into the notebook's folder, and load the exercises before any student code runs.
 
-        What a notebook itself can load of them afterwards are their texts.
+        Afterwards the notebook itself can load only the exercises' texts.
         """
         files = dict(files)
-        own = files.pop(f"exercises/{lesson}.py", None)  # of a private lesson
+        own = files.pop(f"exercises/{lesson}.py", None)  # present for a private lesson
         _put(files)
         if own is not None:
             name, source = f"private_exercises.{lesson}", base64.b64decode(own).decode()
@@ -117,34 +118,37 @@ class Worker:
         return self._known
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
-        """Get ready for an assignment."""
+        """Prepare an assignment."""
         self.begin(lesson, files)
         return {}
 
     def do_take(self, files: dict[str, str]) -> dict[str, Any]:
-        """Put a student's own files beside the notebook: after the exercises are loaded, so that none is replaced."""
+        """Write a student's own files into the notebook's folder.
+
+        The exercises are already loaded, so these files cannot replace them.
+        """
         for name, data in files.items():
-            with contextlib.suppress(OSError):  # its place is taken, or the disk is full
+            with contextlib.suppress(OSError):  # the path is taken, or the disk is full
                 _put({name: data})
-        sys.path.append("")  # modules are found there as beside a notebook in Jupyter, after all that is installed
+        sys.path.append("")  # import modules from the notebook's folder, as Jupyter does, but after installed ones
         importlib.invalidate_caches()
         return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:
-        """Run one cell. What it writes to file descriptors 1 and 2 past Python counts as printed, too."""
+        """Run one cell. Text written to file descriptors 1 and 2, past Python, counts as printed."""
         shell, outputs = self._shell, self._shell.outputs
         outputs.clear(self._limits.output_bytes)
         for number in (1, 2):
-            self._descriptors.take(number, 0)  # what a probe has written
+            self._descriptors.take(number, 0)  # output of probes
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)  # type: ignore[assignment]
         try:
             with limited(self._limits.cell_seconds):
                 result = shell.run_cell(source, store_history=True)
-            # The next alarm ends IPython while it shows the first one, and silence would be nbgrader's full marks.
+            # A second alarm can end IPython while it shows the first, and nbgrader gives full marks without an error.
             if isinstance(result.error_in_exec or result.error_before_exec, TimeIsUp):
                 outputs.end_with(TimeIsUp.__name__, message("run.cell").read(None).splitlines())
-        except BaseException as error:  # from a hook of the student's, or the alarm between two steps of IPython
+        except BaseException as error:  # from a student's hook, or the alarm between two steps of IPython
             shell._showtraceback(type(error), error, [type(error).__name__])
         finally:
             sys.stdout, sys.stderr = before
@@ -153,9 +157,9 @@ class Worker:
         return {"outputs": outputs.cells}
 
     def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
-        """Run an exercise's probe on the cases of a seed, with what the submission defined by now.
+        """Run an exercise's probe on the cases of a seed, with the submission's current definitions.
 
-        `programs` is the source of what a learner's test is tried on.
+        `programs` is the source of the candidate programs for a learner's test.
         """
         asked = self._known[exercise]
         if programs:
@@ -173,7 +177,7 @@ class Worker:
         return {"runs": [pack_run(run) for run in runs]}
 
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str) -> list[Run]:
-        """Observe once more when another thread ran meanwhile: most of them wait nearly all the time."""
+        """Observe an answer while no other thread runs, with retries: most threads wait nearly all the time."""
         for _ in range(_TRIES):
             with self._guard.in_order(), as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()
@@ -186,22 +190,25 @@ class Worker:
         return runs
 
     def do_code(self, exercise: str) -> dict[str, Any]:
-        """Which code the answer is."""
+        """Return a digest of the answer's code."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
     def do_guard(self, salt: str) -> dict[str, Any]:
-        """What was changed, now or before the last observation, and the proof that nothing is."""
+        """Return the objects changed now or before the last observation, and the fingerprint as proof."""
         with self._guard.in_order(), as_in_a_fresh_process():
             now, fingerprint = self._guard.proof(salt)
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20], "fingerprint": fingerprint}
 
     def do_modules(self) -> dict[str, Any]:
-        """Names of the modules that are imported by now."""
+        """Return the names of the imported modules."""
         return {"modules": sorted(sys.modules)}
 
 
 class _Descriptors:
-    """File descriptors 1 and 2 of this process, led to files without a name: what C code and other programs write."""
+    """File descriptors 1 and 2, redirected to anonymous files.
+
+    The files capture output of C code and other programs.
+    """
 
     def __init__(self) -> None:
         self._files = {}
@@ -210,11 +217,13 @@ class _Descriptors:
             os.dup2(file, number)
             os.close(file)
             self._files[number] = os.fstat(number).st_ino
-        pin(self)
+        bind_methods(self)
 
     def take(self, number: int, most: int) -> bytes:
-        """At most so many bytes of what was written since it was last asked. Nothing if the submission has put
-        something else there."""
+        """Return at most `most` bytes of the output since the last call.
+
+        Returns nothing if the submission has replaced the descriptor.
+        """
         try:
             found = os.fstat(number)
             if found.st_ino != self._files[number] or not found.st_size:

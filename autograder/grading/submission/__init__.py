@@ -1,1 +1,1 @@
-"""One submission: its files, its notebook run and judged, its scores."""
+"""One submission: files, run and judgement of its notebook, scores."""

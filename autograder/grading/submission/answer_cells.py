@@ -1,4 +1,4 @@
-"""The answers in a notebook, and which of them are the same in another one."""
+"""Comparison of a notebook's answers with another version and with the release."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from .sanitize import Released, grade_id_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-    """Return the grade ids of those graded cells of `new` whose answers are the same in `old`.
+    """Return the grade ids of graded cells of `new` with the same answers in `old`.
 
-    A graded cell that a student fills in is compared by itself. What a check says may rest on any code above it.
+    A graded cell that a student fills in is compared alone. A check may depend on any code above it, so for a check all
+    code must be equal.
     """
     before, after = _sources(old), _sources(new)
     code_is_same = _code(old) == _code(new)
@@ -41,7 +42,7 @@ def _code(notebook: Mapping[str, Any]) -> list[str]:
 
 
 def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
-    """Return by grade id what a student has written into cells, where it differs from what was handed out."""
+    """Return a student's texts by grade id, for cells that differ from the release."""
     sources = _sources(notebook)
     to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
     return {
@@ -52,5 +53,5 @@ def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) ->
 
 
 def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> bool:
-    """Is it made from what was handed out: are at least half of the graded and answered cells in it?"""
+    """Return whether the notebook stems from the release: it has at least half of the graded and answer cells."""
     return 2 * len(_sources(notebook).keys() & released.keys()) >= max(len(released), 1)

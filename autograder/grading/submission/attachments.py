@@ -1,4 +1,4 @@
-"""The files that lie beside the notebooks of a submission, within limits."""
+"""The other files in a submission's folder, read within limits."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from pathlib import Path
 from ..course.folders import RECORD
 from .sanitize import Unreadable, load
 
-MOST_FILES, LARGEST = 200, 20 << 20  # files beside the notebooks, and bytes of them together
-_MOST_ENTRIES = 5_000  # files that are looked at
-_NAMED = 5  # ignored files that are named one by one
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's own: they go before the limits
+MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
+_MOST_ENTRIES = 5_000  # files that are examined
+_NAMED = 5  # ignored files that are listed by name
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's own: they take precedence
 
 
 @dataclass
 class Extras:
-    """The notebooks below a folder by relative path, and the contents of the other files."""
+    """Relative paths of the notebooks below a folder, contents of other files."""
 
     notebooks: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
-    ignored: dict[str, str] = field(default_factory=dict)  # by relative path, why
+    ignored: dict[str, str] = field(default_factory=dict)  # the reason by relative path
 
     @property
     def own(self) -> dict[str, bytes]:
-        """Return the files that the student has made, not nbgrader."""
+        """Return the files that the student has made, without nbgrader's own."""
         return {path: data for path, data in self.files.items() if path not in (TIMESTAMP, SECRET)}
 
     @property
     def notes(self) -> list[str]:
-        """Return a sentence on each ignored file, and on the number of those beyond the first few."""
+        """Return a sentence for each ignored file, up to a limit, and one with the number of the rest."""
         named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
         more = len(self.ignored) - _NAMED
         return [*named, f"ignored: {more} more files"] if more > 0 else named
 
 
 def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
-    """Read what lies below a submission's folder, except what nbgrader's `ignore` patterns match.
+    """Read everything below a submission's folder, except matches of nbgrader's `ignore` patterns.
 
-    Links and pipes are never opened. Raises OSError when the folder itself cannot be listed.
+    Links and pipes are never opened. Raises OSError if the folder itself cannot be listed.
     """
     found, total = Extras(), 0
     regular: list[str] = []
@@ -73,12 +73,12 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
 
 
 def printable(path: str) -> str:
-    """Return a file's name as text that can be written anywhere."""
+    """Return a file name as text that can be written anywhere."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the relative path of everything that is no folder, and why it is not opened, if it is not."""
+    """Yield the relative path of each entry that is not a folder, and the reason if it is not opened."""
     left = [""]
     while left:
         prefix = left.pop()
@@ -103,7 +103,7 @@ def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def refuse_linked_notebook(submitted: Path, name: str) -> None:
-    """Raise Unreadable when a notebook, its folder or the student's folder is a link: it may be anybody's."""
+    """Raise Unreadable if a notebook, its folder or the student's folder is a link: the target may be anybody's."""
     for path in (submitted / f"{name}.ipynb", submitted, submitted.parent):
         if path.is_symlink():
             raise Unreadable(f"{name}.ipynb cannot be opened: {path} is a link")
@@ -112,7 +112,7 @@ def refuse_linked_notebook(submitted: Path, name: str) -> None:
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:
     """Remove the files of `copied` that are links in `submitted`. Returns their relative paths.
 
-    nbgrader has copied what the links lead to. A file of the assignment itself, from `source`, stays.
+    nbgrader has copied the targets of the links. A file of the assignment itself, from `source`, is kept.
     """
     removed = []
     for path in sorted(copied.rglob("*")):

@@ -1,4 +1,4 @@
-"""A submission as it lies in its folder: its notebooks, the files beside them, when it came, and a hash of all."""
+"""A submission as read from its folder: notebooks, other files, timestamp, digest."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..course.gradebook import ReleasedNotebook
 from .attachments import TIMESTAMP, Extras, find_extras
 from .notebook_choice import choose
 
-_LONGEST = 200  # bytes of a time
-_FIRST_YEAR = 2000  # before it no notebook was handed in: a clock was not set
+_LONGEST = 200  # bytes of timestamp.txt
+_FIRST_YEAR = 2000  # an earlier time is from a clock that was not set
 _NO_TIME = "no time of submission, so nobody knows whether it was late"
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """The notebooks by released name, the files beside them, nbgrader's note of when they came, and reasons to look.
+    """The content of a submission's folder, and reasons for a review.
 
-    `reasons` are by notebook; the key "" stands for the whole submission. `renamed` are the paths of those notebooks
-    that lie there under another name.
+    It has notebooks by released name, other files, and nbgrader's timestamp. `reasons` are by notebook; the key ""
+    means the whole submission. `renamed` holds the paths of notebooks with another name than the released one.
     """
 
     raw: dict[str, bytes]
@@ -38,7 +38,7 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """Return a hash of all that the result of a submission depends on."""
+        """Return a hash of everything that the result of a submission depends on."""
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
         parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
@@ -49,11 +49,13 @@ class HandedIn:
         return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
-def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool) -> HandedIn:
-    """Read the notebooks of a submission, and the files beside them that nbgrader does not `ignore`.
+def read_submission(
+    folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
+) -> HandedIn:
+    """Read a submission's notebooks, and other files that nbgrader does not `ignore`.
 
-    When the assignment is `due` at some time, a submission without a time is a reason to look. Raises Unreadable when
-    there is no notebook to grade, or it cannot be read.
+    If the assignment is `due` at some time, a missing timestamp is a reason for a review.
+    Raises Unreadable if there is no notebook to grade, or it cannot be read.
     """
     extras = find_extras(folder, ignore)
     chosen = choose(folder, released, extras.notebooks)
@@ -69,7 +71,7 @@ def handed_in(folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Se
 
 
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
-    """Return what timestamp.txt says, and reasons to doubt it."""
+    """Return the time in timestamp.txt, and reasons to doubt it."""
     unknown = [_NO_TIME] if due else []
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:

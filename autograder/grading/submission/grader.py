@@ -1,5 +1,8 @@
-"""Where submissions are run, whichever door they came through: an engine on which the course's own solutions got all
-points, started again when its template ends, and a submission run again when that was not its own doing."""
+"""Execution of submissions on an engine that has passed the self-test.
+
+The self-test grades the course's own solutions. The engine is restarted if its template dies, and a submission is
+retried if the failure was not its fault.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ..course import hidden_cases as hidden
 from ..sandbox.engine import Ended, Engine, Salts
-from .judgement import Judge
-from .notebook_run import Outcome, run
+from .judgement import LessonJudge
+from .notebook_run import Outcome, run_notebook
 from .sanitize import Released
-from .self_test import rehearse, try_solution
+from .self_test import grade_solution, warm_up
 
 
 class Turns:
-    """A lock that many threads share, or one holds alone; who waits to be alone goes first."""
+    """A shared or exclusive lock; waiting exclusive threads go first."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -35,7 +38,7 @@ class Turns:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Run beside others, and not beside one that is alone."""
+        """Hold the lock together with other threads, but not with an exclusive one."""
         with self._changed:
             self._changed.wait_for(lambda: not self._wanting)
             self._sharing += 1
@@ -48,7 +51,7 @@ class Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Wait until nobody runs, and let nobody begin meanwhile. Several of these come one after another."""
+        """Hold the lock exclusively: wait until no other thread holds it, and block new ones."""
         with self._changed:
             self._wanting += 1
             self._changed.wait_for(lambda: not self._sharing)
@@ -62,35 +65,38 @@ class Turns:
                 self._changed.notify_all()
 
 
-_STARTS = 2  # a template that ends again is no accident
-_REAPED = 0.2  # seconds from the end of a template's children, which the kernel kills first, to its own
+_STARTS = 2  # a template that dies twice is no accident
+_REAPED = 0.2  # seconds between the deaths of a template's children, which the kernel kills first, and its own
 
 
-class NoTemplate(Broken):
-    """There is no template process any more, and none is started again."""
+class NoTemplate(UserError):
+    """The template process died and is not restarted any more."""
 
 
-class Standby:
-    """Use it as a context manager, from any number of threads. `start` makes an engine."""
+class RestartingEngine:
+    """An engine with a lazy start, restarted once if its template dies.
+
+    Use it as a context manager, from any number of threads. `start` creates an engine.
+    """
 
     def __init__(self, start: Callable[[], Engine]) -> None:
         self._start, self._left = start, _STARTS
         self._engine: Engine | None = None
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Standby:
+    def __enter__(self) -> RestartingEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
-        """End the engine, if there is one."""
+        """Close the engine, if it was started."""
         if self._engine:
             self._engine.close()
 
     def engine(self) -> Engine:
-        """The engine, which is started if there is none. Raises NoTemplate."""
+        """Return the engine, and start it if necessary. Raises NoTemplate if too many templates have died."""
         with self._lock:
             while self._engine is None:
                 if not self._left:
@@ -102,11 +108,11 @@ class Standby:
                 try:
                     self._engine = self._start()
                 except RuntimeError:
-                    continue  # it ended while it was starting
+                    continue  # the template died during the start
             return self._engine
 
     def lost(self, engine: Engine) -> bool:
-        """Has this engine's template ended? Then `engine` gives another one from now on."""
+        """Return whether this engine's template has died. If so, `engine` starts another one."""
         until = time.monotonic() + _REAPED
         while engine.alive and time.monotonic() < until:
             time.sleep(0.02)
@@ -124,8 +130,10 @@ _INTERRUPTED = "a process ended while the course's own solution was graded, so n
 
 @dataclass(eq=False)
 class Job:
-    """A notebook of an assignment in a course: the cells as they were released, the files beside it, and, looked up
-    when they are needed, the lesson it is made from and what is expected."""
+    """A notebook of an assignment: its released cells and the assignment's files.
+
+    The lesson and the expected results are computed on first use.
+    """
 
     course: Path
     name: str
@@ -137,23 +145,29 @@ class Job:
         return hidden.lesson_of(self.course, self.name)
 
     @cached_property
-    def judge(self) -> Judge | None:
-        """Raises Broken."""
-        return Judge(hidden.answers(self.course, *self.lesson)) if self.lesson else None
+    def judge(self) -> LessonJudge | None:
+        """Return the lesson's judge, or None without a lesson.
+
+        Raises UserError if the expected results cannot be computed.
+        """
+        return LessonJudge(hidden.expected_results(self.course, *self.lesson)) if self.lesson else None
 
 
-class Bench:
-    """Serves any number of threads."""
+class Grader:
+    """An execution service for submissions, for any number of threads."""
 
-    def __init__(self, standby: Standby) -> None:
+    def __init__(self, standby: RestartingEngine) -> None:
         self._standby = standby
-        self._tried: dict[Job, None] = {}  # in their order
+        self._tried: dict[Job, None] = {}  # the keys are in order of preparation
         self._salts: Salts | None = None
         self._preparing = threading.Lock()
         self._turns = Turns()
 
     def prepare(self, job: Job) -> Salts:
-        """An engine that grades the solutions of `job`, and of those before it, right. Raises Broken, CannotIsolate."""
+        """Return the salts of an engine that has passed the self-test for `job` and all earlier jobs.
+
+        Raises UserError if the self-test fails, CannotIsolate if the kernel refuses isolation.
+        """
         with self._preparing:
             while True:
                 known = self._salts if job in self._tried else None
@@ -162,8 +176,8 @@ class Bench:
                 self._prepare(job)
 
     def _prepare(self, job: Job) -> None:
-        """Try for an engine; if its template ends on the way there is none yet."""
-        with ThreadPoolExecutor(1) as beside:  # the template starts and rehearses, this core works the answers out
+        """Try to prepare an engine. There is none yet if its template dies meanwhile."""
+        with ThreadPoolExecutor(1) as beside:  # starts the template while this core computes expected results
             starting = beside.submit(self._standby.engine)
             rehearsing = beside.submit(lambda: self._rehearse(starting.result(), job))
             _ = job.judge
@@ -171,29 +185,30 @@ class Bench:
             try:
                 for each in rehearsing.result():
                     if each.judge:
-                        try_solution(engine, each.judge, each.released, each.files)
-            except (Broken, Ended, OSError, RuntimeError) as error:
+                        grade_solution(engine, each.judge, each.released, each.files)
+            except (UserError, Ended, OSError, RuntimeError) as error:
                 if not self._standby.lost(engine):
-                    raise error if isinstance(error, Broken) else Broken(_INTERRUPTED) from error
+                    raise error if isinstance(error, UserError) else UserError(_INTERRUPTED) from error
             else:
                 self._tried[job] = None
-                self._salts = Salts(engine)  # by now the template has changed: other fingerprints than before
+                self._salts = Salts(engine)  # the rehearsal has changed the template, and so its fingerprints
 
     def _rehearse(self, engine: Engine, job: Job) -> list[Job]:
-        """Get an engine ready for a job, and for those before it if it is a new one. Returns these."""
+        """Warm an engine up for a job, and a new engine for all earlier jobs as well. Returns these jobs."""
         same = self._salts is not None and self._salts.engine is engine
         jobs = [job] if same else [*(self._tried | {job: None})]
         for each in jobs:
             if each.lesson:
-                rehearse(engine, *each.lesson, each.files)
-        engine.fork().kill()  # can it be isolated at all? And what the first fork costs more than others is paid here
+                warm_up(engine, *each.lesson, each.files)
+        engine.fork().kill()  # checks that isolation works, and pays the extra cost of a first fork
         return jobs
 
     def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
         """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
 
-        Run it once more when its process ended by itself, as often as the template ended under it, and once more alone
-        when it ran out of time on a busy machine. Raises Broken and CannotIsolate.
+        Retries once if its process died, and again each time the template died. Retries once exclusively if the
+        notebook ran out of time on a busy machine.
+        Raises UserError if no engine can be prepared, CannotIsolate if the kernel refuses isolation.
         """
         with self._turns.shared():
             outcome = self._run(job, notebook, beside)
@@ -207,8 +222,8 @@ class Bench:
         while True:
             salts = self.prepare(job)
             try:
-                outcome = run(salts.engine, notebook, job.judge, job.files, salts, beside)
-            except Ended:  # not the submission's own process, but the one that it is compared with: all anew
+                outcome = run_notebook(salts.engine, notebook, job.judge, job.files, salts, beside)
+            except Ended:  # the untouched sibling died, not the submission's process: restart the engine
                 salts.engine.close()
                 outcome = Outcome(ended="died")
             if outcome.ended == "died" and self._standby.lost(salts.engine):

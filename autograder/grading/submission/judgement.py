@@ -1,4 +1,4 @@
-"""From what came back of a check's cases to a verdict and its card: made once for all answers that behave alike."""
+"""Judgements: verdicts and cards from runs of checks, cached by behaviour."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ...checking.judge import judge
 from ...checking.verdict import MIME, Verdict
 from ...language import Note
 from ...messages.interface import message
-from ..course.hidden_cases import Answers
+from ..course.hidden_cases import ExpectedResults
 from ..sandbox.run_codec import unpack_run
 from .outputs import output
 
 
 def digest(runs: list[dict[str, Any]]) -> str:
-    """A hash of what was observed, without the text of the answer or what it printed."""
+    """Return a hash of the observations, without the answer's text or printed output."""
     shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def without_inputs(verdict: Verdict) -> Verdict:
-    """The verdict without anything in which an answer could tell its author what the hidden cases are."""
+    """Return the verdict without anything through which an answer could leak the hidden cases."""
     finding = verdict.finding
     if finding:
         finding = replace(finding, inputs="", got=tuple(map(_without_message, finding.got)))
@@ -46,9 +46,9 @@ def stopped(why: str, language: str | None) -> NotebookNode:
 
 
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:
-    """Explain to the student that a cell imports what the course's package does not have.
+    """Explain to the student that a cell imports a name that the course's package does not have.
 
-    Returns what was imported, in Python's words; None when no such import failed.
+    Returns Python's message on the import, or None if no such import failed.
     """
     for each in outputs:
         missed = each.get("ename") in ("ImportError", "ModuleNotFoundError") and "autograder" in each.evalue
@@ -66,12 +66,15 @@ def missing_module(outputs: list[NotebookNode]) -> str | None:
     return None
 
 
-_MOST, _LONGEST = 1000, 1 << 16  # judgements that are remembered of a lesson, and characters of what they were made on
+_MOST, _LONGEST = 1000, 1 << 16  # cached judgements per lesson, and characters of the observation of each
 
 
 @dataclass(eq=False)
 class Judgement:
-    """A verdict, and the digest of what it was made on: equal ones show that two answers behave alike."""
+    """A verdict, and a digest of its observations.
+
+    Equal digests mean equal behaviour.
+    """
 
     verdict: Verdict
     observed: str = ""
@@ -80,8 +83,8 @@ class Judgement:
     def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
         """Return the output of the check cell with execution count `number`.
 
-        `worth` is the cell's maximum in the gradebook, in points. Another maximum than the verdict's scales the score,
-        and the card says so. None: the cell is not graded.
+        `worth` is the cell's maximum in the gradebook, in points. If it differs from the verdict's maximum, the score
+        is scaled, and the card has a note. None: the cell is not graded.
         """
         key = language, worth
         if key not in self._data:
@@ -95,18 +98,18 @@ class Judgement:
         return output("execute_result", data={**self._data[key]}, metadata=observed, execution_count=number)
 
 
-class Judge:
-    """Of the answers to one lesson. Serves any number of threads."""
+class LessonJudge:
+    """A caching, thread-safe judge of answers to one lesson."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: ExpectedResults) -> None:
         self.answers = answers
         self._known: dict[tuple[str, bytes], Judgement] = {}
         self._forgetting = threading.Lock()
 
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
-        """The judgement on an exercise's answer, from the runs and the `code_digest` that a child has told of it.
+        """Return the judgement on an exercise's answer, from a child's runs and `code_digest`.
 
-        Raises whatever a message made up by a student can cause.
+        The data may be forged, so any exception may be raised.
         """
         said = json.dumps([runs, code])
         key = name, hashlib.sha256(said.encode()).digest()

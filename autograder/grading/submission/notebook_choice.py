@@ -1,4 +1,4 @@
-"""Which notebook of a submission is graded, whatever its name."""
+"""The choice of the notebook to grade, whatever its file name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from .answer_cells import answers_of, has_cells_of
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 
-_MOST = 10  # notebooks under other names that are looked at
+_MOST = 10  # notebooks with other names that are examined
 
 
 @dataclass
 class Choice:
-    """The notebooks that are graded by released name, with reasons to look, notes, and paths that differ from it."""
+    """The notebooks to grade by released name.
+
+    `renamed` holds the paths that differ from that name, `reasons` reasons for a review, by name.
+    """
 
     raw: dict[str, bytes] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
@@ -28,7 +31,7 @@ class Choice:
 class _Candidate:
     path: str
     data: bytes
-    answers: dict[str, str]  # by grade id, those that differ from what was handed out
+    answers: dict[str, str]  # by grade id, only those that differ from the release
 
     @property
     def name(self) -> str:
@@ -36,16 +39,17 @@ class _Candidate:
 
 
 def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequence[str]) -> Choice:
-    """Choose among the notebooks that are `there`, relative paths below `folder`.
+    """Choose among the notebooks `there`, given as paths relative to `folder`.
 
-    The one with the released name goes first, one with answers before one without. Two with different answers are a
-    reason to look. Raises Unreadable when nothing can be graded, with the name of every notebook that is there.
+    The released name takes precedence, and notebooks with answers take precedence over those without. Two notebooks
+    with different answers are a reason for a review. Raises Unreadable if none can be graded, with the name of each
+    notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
     exact = {name: path for name, path in exact.items() if path.is_symlink() or path.exists()}
     others = [path for path in there if path not in {f"{name}.ipynb" for name in exact}]
     done = Choice()
-    if not others:  # as nearly always: nothing has to be compared
+    if not others:  # the usual case: no comparison is needed
         done.raw = {name: load(path) for name, path in exact.items()}
     else:
         candidates, why = _candidates(folder, released, others)
@@ -62,7 +66,7 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
 def _candidates(
     folder: Path, released: Mapping[str, ReleasedNotebook], others: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
-    """Return the notebooks under other names by the released one they are made from, and why the rest are none."""
+    """Return notebooks with other names by the released one they stem from, and why the rest stem from none."""
     found: dict[str, list[_Candidate]] = {name: [] for name in released}
     why: dict[str, str] = {}
     left = LARGEST
@@ -88,7 +92,7 @@ def _candidates(
 def _choose_one(
     done: Choice, name: str, exact: Path | None, others: list[_Candidate], released: ReleasedNotebook
 ) -> None:
-    """Add to `done` which notebook is graded as `name`. Raises Unreadable when the only one cannot be read."""
+    """Choose the notebook graded as `name` and add it to `done`. Raises Unreadable if the only one cannot be read."""
     candidates, reasons = list(others), []
     if exact is not None:
         try:

@@ -1,4 +1,4 @@
-"""One submission: its cells run in an isolated child one after another, its checks are judged here."""
+"""The run of one notebook: cells in an isolated child, checks here."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ...language import LANGUAGES, Note
 from ..sandbox.engine import Ended, Engine, Salts
 from ..sandbox.run_codec import unpack_note
 from .dialogue import Dialogue
-from .judgement import Judge, Judgement, explain_import, missing_module, stopped
-from .outputs import Room, kept_outputs
+from .judgement import Judgement, LessonJudge, explain_import, missing_module, stopped
+from .outputs import OutputBudget, safe_outputs
 
 _MOST_NOTES = 20
-_BUSY = 0.25  # part of a submission's time in which others had its processor, on a machine that is too busy
+_BUSY = 0.25  # fraction of a submission's time without a processor, above which the machine is too busy
 
 
 @dataclass
 class Outcome:
-    """What came of one submission.
+    """The outcome of one run.
 
-    `flags` say what tampered with the grading, `notes` what else happened to its cells, `ended` why its process was
+    `flags` name tampering with the grading, `notes` other incidents in cells. `ended` is the reason if the process was
     stopped.
     """
 
@@ -39,39 +39,39 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
-    waited: float = 0.0  # seconds of these in which others had its processor
-    late: bool = False  # a cell or a check ran longer than it may
+    waited: float = 0.0  # part of `seconds` in which other processes had its processor
+    late: bool = False  # a cell or a check exceeded its time limit
 
     @property
     def lacked_time(self) -> bool:
-        """Did it run out of time, and wait for much of it?"""
+        """Return whether the run timed out and had to wait for the processor too long."""
         return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
-def run(
+def run_notebook(
     engine: Engine,
     notebook: NotebookNode,
-    judge: Judge | None,
+    judge: LessonJudge | None,
     files: dict[str, str],
     salts: Salts,
     beside: dict[str, str] | None = None,
 ) -> Outcome:
-    """Run `notebook`, which has been sanitized, and put the outputs and verdicts into it.
+    """Run the sanitized `notebook`, and write outputs and verdicts into it.
 
-    `files` are the assignment's own, `beside` the student's; both in base64 by relative path. Raises CannotIsolate;
-    nothing else that a submission does raises.
+    `files` are the assignment's own files, `beside` the student's; both in base64 by relative path.
+    Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
     return _Run(engine, notebook, judge, files, salts, beside or {}).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
-    """Return the points of a graded cell, which an instructor may have changed; None if it is not graded."""
+    """Return the points of a graded cell, which an instructor may have changed, or None if it is not graded."""
     ours = cell.metadata.nbgrader
     return float(ours["points"]) if ours.get("grade") else None
 
 
 def _place(cell: NotebookNode, number: int) -> str:
-    """Return what a note calls the code cell of that number, counted from 1."""
+    """Return the name of a code cell in a note; `number` counts from 1."""
     name = cell.metadata.get("nbgrader", {}).get("grade_id")
     return f"the cell {name}" if name else f"code cell {number}"
 
@@ -81,24 +81,24 @@ class _Run:
         self,
         engine: Engine,
         notebook: NotebookNode,
-        judge: Judge | None,
+        judge: LessonJudge | None,
         files: dict[str, str],
         salts: Salts,
         beside: dict[str, str],
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
-        # The assignment's own files go before those of the student.
+        # The assignment's own files take precedence over the student's.
         self._beside = {path: data for path, data in beside.items() if path not in files}
         self._lesson, self._salts = judge.answers.lesson.name if judge else "", salts
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
-        self._room = Room()
+        self._room = OutputBudget()
 
     def run(self) -> Outcome:
         start = time.monotonic()
         deadline = start + self._engine.limits.total_seconds
-        # What a learner's test is tried on may answer other exercises: it comes when these have been judged.
+        # A learner's test sees candidate programs, which may answer other exercises: those are judged first.
         programs, last = self._judge.answers.programs if self._judge else {}, []
         cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
@@ -108,7 +108,7 @@ class _Run:
             child = None
         try:
             if child:
-                if self._beside:  # a message of its own, after the exercises were loaded
+                if self._beside:  # a separate message, after the exercises are loaded
                     self._guarded(lambda: child.ask("begin", lesson=self._lesson, files=self._files))
                     self._guarded(lambda: child.ask_and_go_on("take", files=self._beside))
                 else:
@@ -128,7 +128,7 @@ class _Run:
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             if child:
-                self._tampered(child, "at the end", 0)  # with checks that earned nothing, too
+                self._tampered(child, "at the end", 0)  # also covers checks that earned nothing
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -137,13 +137,13 @@ class _Run:
         return self._outcome
 
     def _checked(self, cell: NotebookNode) -> str | None:
-        """The exercise that a locked cell checks. Its source is the course's own: sanitizing has put it back."""
+        """Return the exercise that a locked cell checks. Sanitizing has restored the cell's released source."""
         ours = cell.metadata.get("nbgrader", {})
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
     def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-        """What the child says; None when it ends instead, or has ended before."""
+        """Return the child's answer, or None if the child ends or has ended."""
         if self._outcome.ended:
             return None
         try:
@@ -159,7 +159,7 @@ class _Run:
             return None
 
     def _note_refused(self, refused: Any) -> None:
-        """Note what a child says that it has refused. It may say anything."""
+        """Note the accesses that a child reports as refused. The data may be forged."""
         for what in refused if isinstance(refused, list) else []:
             note = f"refused: {str(what)[:80]}"
             self._note(note)
@@ -173,14 +173,14 @@ class _Run:
             self._outcome.flags.append(what)
 
     def _plain(self, child: Dialogue | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
-        """The outputs of a cell, which is the next one that the child runs."""
+        """Return the outputs of the next cell of the child."""
         before = self._outcome.ended
         answer = self._guarded(child.run) if child else None
         if answer is None:
-            # In the first cell that was not run, and in each that is graded: silence would be nbgrader's full marks.
+            # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
             return [stopped(self._outcome.ended or "died", self._language)] if told else []
-        outputs = kept_outputs(answer.get("outputs"), number, self._room)
+        outputs = safe_outputs(answer.get("outputs"), number, self._room)
         if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
             self._outcome.late = True
             seconds = self._engine.limits.cell_seconds
@@ -193,7 +193,7 @@ class _Run:
         return outputs
 
     def _check(self, child: Dialogue | None, name: str) -> Judgement:
-        """Return the judgement on an exercise, with what the cells that have been run define."""
+        """Return the judgement on an exercise, given the definitions of the cells run so far."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
@@ -207,7 +207,7 @@ class _Run:
         else:
             judgement = self._judged(exercise, answer)
             if child and "runs" in answer and judgement.verdict.state == "not attempted" and expected.given_code:
-                # It behaves as the code that was given does. Is it? To read the code takes longer than many a probe.
+                # It behaves like the given code. Compare the code only now: reading it takes longer than many probes.
                 told = self._guarded(lambda: child.ask("code", exercise=name))
                 judgement = self._judged(exercise, {**answer, **(told or {})})
             if child and judgement.verdict.points:
@@ -231,25 +231,25 @@ class _Run:
                 fault = {"exercise": exercise.name, "error": str(answer["fault"]).strip().splitlines()[-1][:300]}
                 return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
-        except Exception as error:  # whatever a message made up by a student can cause here
+        except Exception as error:  # any exception that a forged message can cause
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: Dialogue, exercise: Exercise, judgement: Judgement) -> Judgement:
-        """The judgement, if all that it rests on in the child is as it was; else one that waits for a person."""
+        """Return the judgement if the child was not tampered with, else one that awaits a review."""
         what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
-        if self._outcome.ended:  # before it could show that nothing was changed
+        if self._outcome.ended:  # before it could prove that nothing was changed
             return self._unreached(exercise)
         if what is None:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
     def _tampered(self, child: Dialogue, when: str, index: int) -> str | None:
-        """What in the child is not as it was, also to be read in the flags; None if all is."""
+        """Return the objects that were tampered with (and add them to `flags`), or None."""
         salt, untouched = self._salts.of(self._lesson, self._files, index)
         said = self._guarded(lambda: child.ask_and_go_on("guard", salt=salt))
         if said is None:
-            return None  # it has ended
+            return None  # the child has ended
         changed = said.get("changed")
         if said.get("fingerprint") == untouched and changed == []:
             return None

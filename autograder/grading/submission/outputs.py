@@ -1,4 +1,4 @@
-"""What of a submission's outputs is kept: enough for a person, nothing that a browser would run."""
+"""Outputs of a submission, reduced to safe types and bounded in size."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ...messages.interface import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:
-    """An output in nbformat's form; what is in a mapping of `fields` is read by key alone."""
+    """Return an output in nbformat's form. Mappings in `fields` must be read by key, not by attribute."""
     return NotebookNode(output_type=kind, **fields)
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
-    """nbgrader's own, which limits lines; here long lines are cut as well."""
+    """nbgrader's line limit, extended to the characters of an output."""
 
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 
@@ -50,7 +50,7 @@ class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
 
 _MOST = 200  # outputs of one cell
 _MOST_TAGS = 2_000  # of one HTML output
-_LONGEST_HTML = 50_000  # characters of one HTML output: cleaning one tag takes the square of its attributes
+_LONGEST_HTML = 50_000  # characters of one HTML output: cleaning a tag takes quadratic time in its attributes
 _PICTURES = ("image/png", "image/jpeg")
 _TEXT_TAGS = {"a", "b", "blockquote", "br", "code", "div", "em", "hr", "i", "p", "pre", "small", "span", "strong"}
 _BLOCK_TAGS = {"details", "h1", "h2", "h3", "h4", "li", "ol", "summary", "ul"}
@@ -60,15 +60,15 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 
 @dataclass
-class Room:
-    """What is left for the outputs of a whole notebook."""
+class OutputBudget:
+    """The remaining room for the outputs of a notebook."""
 
     characters: int = 32 << 20
     html: int = 500_000  # characters
     tags: int = 20_000
 
     def take(self, data: dict[str, str]) -> bool:
-        """Take the room for this. Return False if there is not enough."""
+        """Take room for an output. Return False if there is not enough."""
         page = data.get("text/html", "")
         size, html, tags = sum(map(len, data.values())), len(page), page.count("<")
         if size > self.characters or html > min(self.html, _LONGEST_HTML) or tags > min(self.tags, _MOST_TAGS):
@@ -77,13 +77,13 @@ class Room:
         return True
 
 
-def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[NotebookNode]:
-    """Outputs as a child sent them, made anew as nbformat has them. What has another form is left out.
+def safe_outputs(raw: object, number: int, room: OutputBudget | None = None) -> list[NotebookNode]:
+    """Return a child's outputs, rebuilt in nbformat's form; other forms are dropped.
 
-    Text, errors and bitmaps stay as they are; HTML loses its scripts; a record of a verdict is never a student's.
-    What there is no `room` for is left out, too. An error says so: to nbgrader a cell that shows nothing has passed.
+    Text, errors and bitmaps are kept, HTML loses its scripts, and verdict records are dropped: a child cannot issue
+    them. Outputs without `room` are dropped, too. An error reports this: to nbgrader a cell without outputs has passed.
     """
-    room = room or Room()
+    room = room or OutputBudget()
     listed = raw if isinstance(raw, list) else [None]
     found = [_kept(each, number, room) for each in listed[:_MOST]]
     if None in found or len(listed) > _MOST:
@@ -92,7 +92,7 @@ def kept_outputs(raw: object, number: int, room: Room | None = None) -> list[Not
     return [each for each in found if each is not None]
 
 
-def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
+def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
     match raw:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
             return output("stream", name=name, text=text) if room.take({name: text}) else None
@@ -107,8 +107,8 @@ def _kept(raw: object, number: int, room: Room) -> NotebookNode | None:
     return None
 
 
-def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
-    """What of a display is shown; None when there is no room for it."""
+def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | None:
+    """Return the visible parts of a display, or None if there is no room."""
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
     if not room.take(kept):
@@ -124,5 +124,5 @@ def _kept_data(data: dict[str, object], room: Room) -> dict[str, str] | None:
 
 @lru_cache(maxsize=64)
 def _harmless(page: str) -> str:
-    """Return HTML without scripts and all else that acts. Most pages are what a released cell shows everybody."""
+    """Return HTML without scripts and other active content. Cached: most pages come from released cells."""
     return nh3.clean(page, tags=_TAGS, attributes={"*": {"lang"}}, link_rel=None)

@@ -1,4 +1,4 @@
-"""One submission, from its folder to what is written of it: read, sanitized, run and scored."""
+"""The grading pipeline of one submission: read, sanitize, run, score."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
-from ...errors import Broken
+from ...errors import UserError
 from ..course.assignment_files import encoded, encoded_files
-from ..course.folders import said
+from ..course.folders import describe_error
 from ..course.gradebook import ReleasedNotebook
 from ..course.remarks import Remarks
 from ..course.settings import CourseSettings
 from ..sandbox.libc import CannotIsolate
-from ..sandbox.memory import kept
-from .folder import handed_in
-from .grader import Bench, Job, Standby
+from ..sandbox.memory import gc_frozen
+from .folder import read_submission
+from .grader import Grader, Job, RestartingEngine
 from .outputs import LimitOutput
 from .reasons import list_changes, list_incidents
 from .sanitize import Sanitized, Unreadable, parse, sanitize
@@ -27,8 +27,12 @@ from .scores import NotebookScores, scores_of
 class Result:
     """The outcome of one submission.
 
-    `state` is "graded", "flagged" (graded, and a person has to look), "failed" (not graded, for the reason given),
-    "unchanged" (graded before, from the same files) or "updated" (unchanged, except that it owes another late penalty).
+    `state` is one of:
+    - "graded";
+    - "flagged": graded, but needs a review;
+    - "failed": not graded, for the reason given;
+    - "unchanged": graded before, from the same files;
+    - "updated": unchanged except for the late penalty.
     """
 
     student: str
@@ -37,74 +41,74 @@ class Result:
     reasons: list[str] = field(default_factory=list)
     seconds: float = 0.0
     mistakes: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what else there is to say: nobody has to look
+    notes: list[str] = field(default_factory=list)  # remarks that need no review
 
 
 @dataclass
-class Draft:
-    """A submission that has been run and not been written."""
+class GradedSubmission:
+    """A submission that was run but not written yet."""
 
     result: Result
-    digest: str = ""  # none when it is to be graded again in any case
+    digest: str = ""  # empty if it must be graded again in any case
     timestamp: str | None = None
-    files: dict[str, bytes] = field(default_factory=dict)  # beside the notebooks
+    files: dict[str, bytes] = field(default_factory=dict)  # files other than notebooks
     remarks: Remarks = field(default_factory=Remarks)
-    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks that had another name
+    renamed: dict[str, str] = field(default_factory=dict)  # paths of notebooks with another name than the released one
     notebooks: dict[str, NotebookNode] = field(default_factory=dict)
     scores: dict[str, NotebookScores] = field(default_factory=dict)
 
 
-class Drafts:
-    """Makes the drafts of one assignment, whose notebooks were `released` so. Serves any number of threads.
+class Pipeline:
+    """A factory of graded submissions for one assignment with the notebooks `released`.
 
-    `due`: it has to be handed in by some time.
+    It serves any number of threads. `due` is whether the assignment has a due date.
     """
 
     def __init__(
         self,
         course: CourseSettings,
         assignment: str,
-        standby: Standby,
+        standby: RestartingEngine,
         released: dict[str, ReleasedNotebook],
         due: bool,
     ) -> None:
         self._root, self._source, self._released = course.root, course.source(assignment), released
         self._ignore, self._due = course.ignore, due
-        self.running: dict[str, None] = {}  # the students whose submissions run now
-        self._bench, self._jobs = Bench(standby), dict[str, Job]()
+        self.running: dict[str, None] = {}  # students whose submissions are running
+        self._bench, self._jobs = Grader(standby), dict[str, Job]()
         self._limit = LimitOutput(config=course.config)
 
     def prepare(self) -> None:
-        """Get ready for the first one. Raises Broken and CannotIsolate."""
+        """Prepare all notebooks before the first submission. Raises UserError and CannotIsolate."""
         files = encoded_files(self._source)
-        with kept():  # what is made for all of a class is not looked through again with each submission
+        with gc_frozen():  # data for the whole class is excluded from the garbage collections of each submission
             for name, released in self._released.items():
                 self._jobs[name] = Job(self._root, name, released.cells, files)
                 self._bench.prepare(self._jobs[name])
 
-    def of(self, folder: Path) -> Draft:
-        """Return what comes of the submission in `folder`: "failed" and the reason, whatever is wrong with it."""
+    def of(self, folder: Path) -> GradedSubmission:
+        """Return the graded submission in `folder`, or one with the state "failed" and a reason."""
         student = folder.parent.name
         self.running[student] = None
         try:
             return self._run(student, folder)
-        except (Unreadable, Broken) as error:
+        except (Unreadable, UserError) as error:
             why = str(error)
         except OSError as error:
-            why = said(error, folder)
+            why = describe_error(error, folder)
         except CannotIsolate as error:
             why = f"its process could not be isolated: {error}"
-        except Exception as error:  # ours, but only this submission's: the others are graded
+        except Exception as error:  # our bug, but only in this submission: the others are graded
             why = fault(error)
         finally:
             self.running.pop(student, None)
-        return Draft(Result(student, "failed", reasons=[why]))
+        return GradedSubmission(Result(student, "failed", reasons=[why]))
 
-    def _run(self, student: str, folder: Path) -> Draft:
+    def _run(self, student: str, folder: Path) -> GradedSubmission:
         """Run every notebook of a submission."""
-        found = handed_in(folder, self._released, self._ignore, self._due)
+        found = read_submission(folder, self._released, self._ignore, self._due)
         remarks = Remarks(found.reasons, found.notes)
-        draft = Draft(
+        draft = GradedSubmission(
             Result(student, "graded"), found.digest, found.timestamp, found.extras.files, remarks, found.renamed
         )
         beside = encoded(found.extras.own)
@@ -125,11 +129,11 @@ class Drafts:
         except Unreadable as error:
             raise Unreadable(f"{name}.ipynb has {error}") from error
 
-    def _run_notebook(self, draft: Draft, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
+    def _run_notebook(self, draft: GradedSubmission, name: str, clean: Sanitized, beside: dict[str, str]) -> None:
         released = self._released[name]
         outcome = self._bench.run(self._jobs[name], clean.notebook, beside)
         if outcome.ended == "died":
-            draft.digest = ""  # the machine may be to blame: the next run tries again
+            draft.digest = ""  # the machine may be at fault: the next run tries again
         limited, _ = self._limit.preprocess(clean.notebook, {})
         draft.notebooks[name] = limited
         draft.scores[name] = scores_of(limited)
@@ -141,5 +145,5 @@ class Drafts:
 
 
 def fault(error: Exception) -> str:
-    """The reason when it is neither the submission nor the machine."""
+    """Return the reason for a bug of ours."""
     return f"our error, please report it: {type(error).__name__}: {error}"

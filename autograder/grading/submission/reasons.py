@@ -1,4 +1,4 @@
-"""Why a person has to look at a graded notebook, in sentences for an instructor."""
+"""Reasons for a review of a graded notebook, for instructors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _ENDED = {
 
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
-    """Return the reasons that lie in how a notebook was changed: graded cells deleted or copied."""
+    """Return reasons from changes to a notebook: graded cells deleted or copied."""
     restored = [f"deleted and put back: {name}" for name in clean.restored]
     deleted = [f"deleted: {name}" for name in clean.missing if released[name].points is not None]
     return [*deleted, *restored, *(f"there more than once, the last one counts: {name}" for name in clean.repeated)]
 
 
 def list_incidents(outcome: Outcome) -> list[str]:
-    """Return the reasons that lie in what happened while a notebook ran."""
+    """Return reasons from incidents during the run of a notebook."""
     faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
     untold = [name for name in faults if not any(name in flag for flag in outcome.flags)]
     ended = [_ENDED[outcome.ended]] if outcome.ended else []

@@ -1,8 +1,8 @@
-"""A submitted notebook made anew: the student's text, and everything else as it was released.
+"""Sanitizer of submitted notebooks: the student's sources, and everything else as released.
 
-nbgrader's meaning is kept (OverwriteCells, DeduplicateIds): of a cell that was handed out, type, lock, points and
-checksum are the gradebook's, and a locked one has the gradebook's source. Nothing of a submission's metadata is
-believed, so no tag, attachment or unknown key changes how it is graded or survives.
+nbgrader's rules are kept (OverwriteCells, DeduplicateIds): type, lock, points and checksum of a released cell are the
+gradebook's, and a locked cell gets the gradebook's source. A submission's metadata is not trusted, so no tag,
+attachment or unknown key affects the grade or survives.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ...authoring.source import CHECK
 from ...language import LANGUAGES
 
 LARGEST = 100 << 20  # bytes of a notebook file, its outputs included
-_MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources together
+_MOST_CELLS, _MOST_TEXT = 5_000, 8 << 20  # cells, and characters of all sources
 _KINDS = ["code", "markdown", "raw"]
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Unreadable(Exception):
-    """A submission that cannot be graded at all; the text says why, to the instructor."""
+    """A submission that cannot be graded, with the reason for the instructor."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """A cell that was handed out, as the gradebook knows it."""
+    """A released cell, as stored in the gradebook."""
 
     cell_type: str
     source: str
@@ -61,29 +61,29 @@ class Released:
 
 @dataclass
 class Sanitized:
-    """The notebook that is run, and what was not as it was released."""
+    """The notebook to run, and its differences from the release."""
 
     notebook: NotebookNode
-    missing: list[str] = field(default_factory=list)  # released cells that are not there
-    restored: list[str] = field(default_factory=list)  # checks that were not there and are again
-    repeated: list[str] = field(default_factory=list)  # graded ones with several texts: the last one counts
-    changed: list[str] = field(default_factory=list)  # locked ones with another text
+    missing: list[str] = field(default_factory=list)  # released cells that were deleted
+    restored: list[str] = field(default_factory=list)  # deleted checks that were put back
+    repeated: list[str] = field(default_factory=list)  # graded cells with several texts; the last one counts
+    changed: list[str] = field(default_factory=list)  # locked cells with another text
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON of a submitted notebook in format 4. Raises Unreadable."""
+    """Return the JSON of a submitted notebook in format 4. Raises Unreadable if it is invalid."""
     return parse(load(path), path.name)
 
 
 def load(path: Path, largest: int = LARGEST) -> bytes:
-    """Read a file as a student handed it in. Raises Unreadable when it is no file, or has more than `largest` bytes."""
+    """Read a submitted file. Raises Unreadable if it is not a regular file, or has more than `largest` bytes."""
     try:
-        # Neither a link out of the submission nor a pipe that never ends.
+        # Follow no link out of the submission, and do not block on a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise Unreadable(f"{path.name} cannot be opened: {why}") from error
-    # Not `os.fdopen`: of a folder it raises, and closes nothing.
+    # Not `os.fdopen`: for a folder it raises without closing the descriptor.
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -99,7 +99,7 @@ def load(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def parse(data: bytes, name: str) -> dict[str, Any]:
-    """The JSON of a notebook in format 4, called `name` in what is said of it. Raises Unreadable."""
+    """Return the JSON of a notebook in format 4, called `name` in messages. Raises Unreadable if it is invalid."""
     if not data.strip():
         raise Unreadable(f"{name} is empty")
     if data.startswith(b"PK\x03\x04"):
@@ -128,7 +128,7 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _is_cut_off(data: bytes, error: ValueError) -> bool:
-    """Return whether the JSON object in `data`, which cannot be read for `error`, ends too early."""
+    """Return whether the JSON object in `data`, which fails to parse with `error`, is truncated."""
     whole = data.strip()
     at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
     return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
@@ -137,12 +137,12 @@ def _is_cut_off(data: bytes, error: ValueError) -> bool:
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
     try:
         return dict(nbformat.convert(nbformat.from_dict(raw), 4))
-    except Exception as error:  # a notebook of format 3 that is none
+    except Exception as error:  # an invalid notebook of format 2 or 3
         raise Unreadable(f"{name} cannot be converted from notebook format {raw['nbformat']}") from error
 
 
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
-    """Make the notebook anew from `raw` (JSON in format 4). Raises Unreadable when it has more than can be run."""
+    """Rebuild the notebook from `raw` (JSON in format 4). Raises Unreadable if it is too large to run."""
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
     sources = [source_of(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
@@ -150,7 +150,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
     names = [grade_id_of(cell) for cell in cells]
     last = {name: index for index, name in enumerate(names) if name in released}
     done = Sanitized(_empty(raw, kernel), missing=[name for name in released if name not in last])
-    # Copies of one text earn the same. An answer without points of its own may be split: both halves are run.
+    # Copies of one text earn the same points. An answer without separate points may be split: both halves are run.
     texts = {name: {text for each, text in zip(names, sources) if each == name} for name in last}
     done.repeated = sorted(name for name in last if released[name].points is not None and len(texts[name]) > 1)
     checks = {f"answer-{name.removeprefix('check-')}": name for name in done.missing if _is_check(name, released[name])}
@@ -163,7 +163,7 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
         kind = known.cell_type if known else cell["cell_type"]
         ours = known.metadata(name) if known else None
         done.notebook.cells.append(_new_cell(kind, _cell_id(cell, index, ids), source, ours))
-        if known and name in checks:  # its check was deleted: what stands here is judged all the same
+        if known and name in checks:  # its check was deleted: put the check back, so that the answer is judged
             check = checks[name]
             done.restored.append(check)
             ours = released[check].metadata(check)
@@ -175,13 +175,13 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
 
 
 def _is_check(name: str, cell: Released) -> bool:
-    """Return whether a cell is the graded check of an answer, which has the same name."""
+    """Return whether a cell is the graded check of an answer with the same name."""
     graded = cell.points is not None and cell.locked and not cell.solution
     return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
-    """What nbformat's `from_dict` makes of it, which looks at every value to do so."""
+    """Return a cell as nbformat's `from_dict` would, which is slower because it visits every value."""
     metadata = NotebookNode(nbgrader=NotebookNode(ours)) if ours else NotebookNode()
     run: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
@@ -193,7 +193,7 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
         metadata["kernelspec"] = dict(kernel)
     told = raw.get("metadata")
     told = told.get("autograder") if isinstance(told, dict) else None
-    if isinstance(told, dict):  # in which language it is, and nothing else
+    if isinstance(told, dict):  # keep the language and the lesson, nothing else
         language, lesson = told.get("language"), told.get("lesson")
         ours = {"language": language} if language in LANGUAGES else {}
         ours |= {"lesson": lesson} if isinstance(lesson, str) and _ID.fullmatch(lesson) else {}
@@ -206,12 +206,12 @@ def source_of(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join([line for line in source if isinstance(line, str)])
-    # A lone surrogate is valid JSON and cannot be written to a file.
+    # A lone surrogate is valid JSON but cannot be written to a file.
     return source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
 
 
 def grade_id_of(cell: Mapping[str, Any]) -> str:
-    """The grade id that a cell claims."""
+    """Return the grade id that a cell claims, or an empty string."""
     metadata = cell.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = ours.get("grade_id") if isinstance(ours, dict) else None

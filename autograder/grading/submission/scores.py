@@ -1,4 +1,4 @@
-"""How the score of a graded cell is taken from its outputs: of a check, from its verdict and from nothing else."""
+"""Scores of graded cells. Only the verdict determines a check's score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _NO_VERDICT = Text(
 
 @dataclass(frozen=True)
 class Score:
-    """Of one graded cell: points, or None where a person has to give them; `waits` for a person in any case."""
+    """The score of one graded cell.
+
+    `points` is None for manual grading. `waits` requests a review.
+    """
 
     points: float | None
     waits: bool
@@ -31,20 +34,23 @@ class Score:
 
 @dataclass
 class NotebookScores:
-    """What is written about one notebook of a submission, by grade id. A cell that is not named is not there."""
+    """The scores and comments of one submitted notebook, by grade id.
+
+    Graded cells without an entry are missing from the notebook.
+    """
 
     scores: dict[str, Score] = field(default_factory=dict)
     comments: dict[str, str | None] = field(default_factory=dict)
     handed_in: bool = True
-    same: frozenset[str] = frozenset()  # cells whose answers are those that were graded before
+    same: frozenset[str] = frozenset()  # cells with the same answers as in the previous grading
 
 
 def score_of(cell: NotebookNode) -> Score:
-    """The score of a graded cell that has been run.
+    """Return the score of a graded cell that has been run.
 
-    nbgrader gives full points to a graded cell that shows nothing and none to one with any text on stderr. Here the
-    verdict of a check goes before its other outputs, where it is read first, and a check without one gets an error.
-    Cells that do not end in a call of `check`, as in an assignment of the instructor's own, keep nbgrader's rules.
+    nbgrader gives full points to a graded cell without outputs and none to one with text on stderr. Here the verdict of
+    a check is moved before its other outputs, so that it is read first. A check without a verdict gets an error. Cells
+    that do not end in a call of `check`, as in an instructor's own assignment, keep nbgrader's rules.
     """
     if is_check(cell):
         cell.outputs = verdict_first(cell)
@@ -53,13 +59,13 @@ def score_of(cell: NotebookNode) -> Score:
 
 
 def comment_on(cell: NotebookNode) -> str | None:
-    """nbgrader's comment on an answer that is still what was handed out."""
+    """Return nbgrader's comment on an unchanged answer, or None."""
     untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
     return "No response." if untouched else None
 
 
 class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
-    """nbgrader's own, with the scores from `score_of`."""
+    """nbgrader's preprocessor, with the scores from `score_of`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -75,7 +81,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
         self.gradebook.db.commit()
 
     def _forget_deleted(self, nb: NotebookNode) -> None:
-        """A cell deleted since an earlier submission keeps none of the points it had, and waits for a person."""
+        """Take away the points of a cell deleted since an earlier submission, and request a review."""
         here = {cell.metadata.nbgrader.get("grade_id") for cell in nb.cells if is_grade(cell)}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
@@ -89,12 +95,12 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
 
 
 def is_check(cell: NotebookNode) -> bool:
-    """Is this a graded cell that ends in `check(...)`? Its source has been put back before."""
+    """Return whether this is a graded cell that ends in `check(...)`. Its source must have been restored."""
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(CHECK.search(cell.source))
 
 
 def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
-    """The outputs of a check, the verdict before the rest; an error before them all when there is none."""
+    """Return the outputs of a check with the verdict first, or with an error first if there is no verdict."""
     verdicts = [output for output in cell.outputs if _is_verdict(output, float(cell.metadata.nbgrader.points))]
     others = [output for output in cell.outputs if output not in verdicts]
     if len(verdicts) == 1:
@@ -105,7 +111,7 @@ def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _is_verdict(output: NotebookNode, maximum: float) -> bool:
-    """Has this output our record and, beside it, a number of points that the cell can have?"""
+    """Return whether an output has our record and a number of points within the cell's range."""
     if output.output_type != "execute_result" or MIME not in output.data:
         return False
     try:
@@ -115,13 +121,13 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
 
 
 def _is_fault(output: NotebookNode) -> bool:
-    """Is it a verdict that says that the checker failed, or was tampered with?"""
+    """Return whether an output is a verdict of a checker failure or tampering."""
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == "our error"
 
 
 def scores_of(notebook: NotebookNode) -> NotebookScores:
-    """What a graded notebook earns, cell by cell."""
+    """Return the scores and comments of a graded notebook."""
     found = NotebookScores()
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")

@@ -1,4 +1,4 @@
-"""The lesson's own solutions, graded before anybody's: they get all points here, or no verdict can be trusted."""
+"""The self-test: a lesson's own solutions must get all points."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from ...authoring.notebooks import OneLanguage, settings, source_notebook, stude
 from ...authoring.redaction import read_module
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
-from ...errors import Broken
+from ...errors import UserError
 from ...language import LANGUAGES
 from ..sandbox.engine import Engine, Salts
 from ..sandbox.run_codec import Rehearsal
-from .judgement import Judge
-from .notebook_run import run
+from .judgement import LessonJudge
+from .notebook_run import run_notebook
 from .sanitize import Released, sanitize
 
 _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
-def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
-    """Let the template run what of a lesson is no secret. Raises CannotIsolate, Ended, and RuntimeError if it ends."""
+def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
+    """Let the template run the public parts of a lesson.
+
+    Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the template ends.
+    """
     source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
     if path.is_file():
         module = read_module(path)
@@ -33,18 +36,18 @@ def rehearse(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: 
             if each.asks_for != "dict"  # a table of predictions is no program
         }
         engine.rehearse(Rehearsal(lesson.name, module.redacted(), _plain_cells(source), mistakes=mistakes))
-    else:  # its exercises may change under a running engine: the template learns only what else they import
-        # Something stands for `start`, which would load them: a cell's number is a part of what is remembered of it.
+    else:  # its exercises may change under a running engine: the template only loads their imports
+        # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
         imports = _imported(engine, lesson, _solved(source), files)
         engine.rehearse(Rehearsal("", notebooks=plain, imports=imports))
 
 
-def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], files: dict[str, str]) -> None:
-    """Run the notebook with the solutions in as a submission. Raises Broken when it does not get all points."""
+def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Released], files: dict[str, str]) -> None:
+    """Run the notebook with the solutions as a submission. Raises UserError if it does not get all points."""
     answers = judge.answers
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
-    outcome = run(engine, clean.notebook, judge, files, Salts(engine))
+    outcome = run_notebook(engine, clean.notebook, judge, files, Salts(engine))
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()
@@ -52,7 +55,7 @@ def try_solution(engine: Engine, judge: Judge, released: dict[str, Released], fi
     ]
     if outcome.ended or wrong or outcome.flags:
         said = "\n".join([*wrong, *outcome.flags, *([f"stopped: {outcome.ended}"] if outcome.ended else [])])
-        raise Broken(
+        raise UserError(
             f"the course's own solution of {answers.lesson.file_name} does not get all points on this machine, so "
             f"nobody's answers were graded:\n{said}"
         )
@@ -66,7 +69,7 @@ def _solved(source: NotebookNode) -> NotebookNode:
 
 
 def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
-    """The modules that a notebook imports on its way, but for the exercises."""
+    """Return the modules that a solved notebook imports, without the exercises."""
     with engine.fork() as child:
         child.ask("begin", lesson=lesson.name, files=files)
         before = set(child.ask("modules")["modules"])
@@ -78,7 +81,7 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[
 
 
 def _plain_cells(source: NotebookNode) -> list[list[str]]:
-    """The code that a student finds, but for checks: all of one language, then what begins otherwise in another one."""
+    """Return the released code cells without checks: all of one language, then those that differ in another."""
     first, *others = (
         [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]
         for language in LANGUAGES
