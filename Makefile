@@ -1,8 +1,11 @@
-# `make lab` opens the notebooks, `make test` runs every test; both set up `.venv` first.
+# `make lab` opens the notebooks, `make test` runs every test, `make quick` some; all set up `.venv` first.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install lab test
+# Tests that need no browser, no kernel and no nbgrader.
+QUICK := architecture docstrings measure observation check errors pictures_model draw steps
+
+.PHONY: install lab test quick
 
 install: .venv/installed
 
@@ -22,3 +25,7 @@ test: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+
+quick: install
+	$(BIN)/ruff check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/test_%.py)
