@@ -19,6 +19,7 @@ import matplotlib
 import torch
 from matplotlib_inline.backend_inline import configure_inline_support
 
+from ...checking.allocations import live_bytes
 from ...checking.containment import undisturbed
 from ...checking.exercise import Exercise
 from ...checking.observe import observe
@@ -59,9 +60,13 @@ def warm_shell(kind: type[Shell]) -> Shell:
 def warm_up(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
     """Import modules, run a lesson's released cells, and run its probes on every mistake.
 
-    The mistakes are deleted, so no child finds them. Returns whether the process can still be forked: it cannot with a
-    second thread. Without a GPU torch runs backward on the calling thread.
+    The mistakes are deleted, so no child finds them. Returns whether the process can still be forked: it cannot with
+    another thread. Without a GPU torch runs backward on the calling thread. One thread is harmless: torch's profiler,
+    by which probes count bytes, has one that sleeps, and the profiler works in a fork without that thread.
     """
+    with live_bytes():
+        pass
+    threads = len(os.listdir("/proc/self/task"))
     for name in asked.imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
@@ -76,7 +81,7 @@ def warm_up(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -
             _try_mistakes(known[name], source)
     gc.collect()
     shell.outputs.clear(0)
-    return len(os.listdir("/proc/self/task")) == 1
+    return len(os.listdir("/proc/self/task")) == threads
 
 
 def _try_mistakes(exercise: Exercise, source: str) -> None:
