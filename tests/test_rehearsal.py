@@ -72,6 +72,13 @@ def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
     assert "wave" not in modules(engine)
 
 
+def test_the_thread_of_torchs_profiler_does_not_undo_the_warm_up(engine: Engine) -> None:
+    cell = "import torch\nfrom autograder.measure import live_bytes\nwith live_bytes():\n    torch.ones(100)"
+    engine.rehearse(Rehearsal(LESSON, MODULE, [[cell]], ["wave"]))
+    assert "wave" in modules(engine)
+    assert seen(engine)
+
+
 def test_more_text_than_a_message_holds_is_rehearsed(engine: Engine) -> None:
     before = seen(engine)
     engine.rehearse(Rehearsal(LESSON, MODULE, [[f"import wave\nleft = {'x' * 1_000_000!r}"]]))
