@@ -15,7 +15,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from autograder import exercises
-from autograder.authoring.redaction import read_module
+from autograder.authoring.redaction import read_lesson
 from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.checking.expected import Expected
@@ -89,11 +89,11 @@ def _mistakes(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Sub
 
 def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
     """The program as its author would write it down: in a graded process the package holds none."""
-    program = exercise.mistakes[mistake].program.__name__
-    source = read_module(exercises.PACKAGED / f"{exercise.lesson}.py").extract([program])
+    program = exercise.mistakes[mistake].program
     if exercise.asks_for == "dict":
-        return f"{solution}\n{source}{exercise.asks}.update({program}())"
-    return f"{source}{exercise.asks} = {program}"
+        return f"{solution}\n{exercise.asks}.update({program!r})"
+    source = read_lesson(exercises.PACKAGED / exercise.lesson).extract(exercise.name, [program.__name__])
+    return f"{source}{exercise.asks} = {program.__name__}"
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.authoring.redaction import ModuleSource
+from autograder.authoring.redaction import read_lesson
 from autograder.exercises import PACKAGED
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.sandbox.run_codec import Rehearsal
 
 LESSON = "gradient_accumulation"
-MODULE = ModuleSource((PACKAGED / f"{LESSON}.py").read_text(encoding="utf-8")).redacted()
+MODULES = read_lesson(PACKAGED / LESSON).redacted()
 LOOK = """
 import sys, threading, torch
 switches = torch.get_default_dtype(), torch.is_grad_enabled()
@@ -59,14 +59,14 @@ def modules(engine: Engine) -> set[str]:
 def test_only_what_is_imported_stays(engine: Engine) -> None:
     before, known = seen(engine), modules(engine)
     assert "wave" not in known
-    engine.rehearse(Rehearsal(LESSON, MODULE, [CELLS, STARTS], ["wave", "no_such_module"]))
+    engine.rehearse(Rehearsal(LESSON, MODULES, [CELLS, STARTS], ["wave", "no_such_module"]))
     assert seen(engine) == before
     assert "wave" in modules(engine)
 
 
 def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
     before = seen(engine).partition("random:")[0]
-    engine.rehearse(Rehearsal(LESSON, MODULE, [["import wave", THREAD]]))
+    engine.rehearse(Rehearsal(LESSON, MODULES, [["import wave", THREAD]]))
     assert engine.alive
     assert seen(engine).partition("random:")[0] == before
     assert "wave" not in modules(engine)
@@ -74,20 +74,20 @@ def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
 
 def test_the_thread_of_torchs_profiler_does_not_undo_the_warm_up(engine: Engine) -> None:
     cell = "import torch\nfrom autograder.measure import live_bytes\nwith live_bytes():\n    torch.ones(100)"
-    engine.rehearse(Rehearsal(LESSON, MODULE, [[cell]], ["wave"]))
+    engine.rehearse(Rehearsal(LESSON, MODULES, [[cell]], ["wave"]))
     assert "wave" in modules(engine)
     assert seen(engine)
 
 
 def test_more_text_than_a_message_holds_is_rehearsed(engine: Engine) -> None:
     before = seen(engine)
-    engine.rehearse(Rehearsal(LESSON, MODULE, [[f"import wave\nleft = {'x' * 1_000_000!r}"]]))
+    engine.rehearse(Rehearsal(LESSON, MODULES, [[f"import wave\nleft = {'x' * 1_000_000!r}"]]))
     assert seen(engine) == before
     assert "wave" in modules(engine)
 
 
 def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
-    engine.rehearse(Rehearsal(LESSON, MODULE, [STARTS, CELLS]))
+    engine.rehearse(Rehearsal(LESSON, MODULES, [STARTS, CELLS]))
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         assert child.ask("guard", salt="ab")["fingerprint"] == engine.fingerprint("ab", "gradient_accumulation", {})

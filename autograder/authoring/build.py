@@ -47,17 +47,22 @@ class Collection:
         """Return the exercises of a lesson. Raises BrokenSource if their module is missing or cannot be imported."""
         if _is_page(lesson):
             return {}
-        path = self.modules / f"{lesson.name}.py"
-        if not path.is_file():
-            raise BrokenSource(path, 1, f"lesson {lesson.file_name} needs this module; it may be empty")
+        path = exercises.lesson_path(self.modules, lesson.name)
+        if path is None:
+            needed = self.modules / f"{lesson.name}.py"
+            raise BrokenSource(needed, 1, f"lesson {lesson.file_name} needs this module; it may be empty")
         try:
-            return exercises.load_file(path)
+            return exercises.load_path(path)
         except Exception as error:
-            line = _last_line(error, path)
-            raise BrokenSource(path, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
+            file, line = _origin(error, exercises.module_files(path))
+            raise BrokenSource(file, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
+
+    def path(self, lesson: Lesson) -> Path:
+        """Return the path of the package or single module that holds a lesson's exercises."""
+        return exercises.lesson_path(self.modules, lesson.name) or self.modules / f"{lesson.name}.py"
 
     def key(self, lesson: Lesson) -> Path:
-        return self.modules / "keys" / f"{lesson.name}.json"
+        return exercises.key_beside(self.path(lesson))
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
         """Return the text of every file built from one lesson source, by path. Writes nothing. Raises BrokenSource."""
@@ -95,14 +100,14 @@ class Private(Collection):
         from .notebooks import source_notebook, to_text
 
         key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
-        module = self.modules / f"{lesson.name}.py"
+        path, copy = self.path(lesson), folder / "exercises" / self.path(lesson).name
         own = sorted(path for path in lesson.files.rglob("*") if path.is_file())
         return {
             **{folder / path.relative_to(lesson.files): path.read_bytes() for path in own},
             self.key(lesson): key,
             folder / f"{lesson.file_name}.ipynb": to_text(source_notebook(lesson, self.exercises(lesson))),
-            folder / "exercises" / module.name: module.read_text(encoding="utf-8"),
-            folder / "exercises" / "keys" / f"{lesson.name}.json": key,
+            **{copy / file.relative_to(path): file.read_bytes() for file in exercises.module_files(path).values()},
+            exercises.key_beside(copy): key,
         }
 
 
@@ -114,7 +119,7 @@ def private(course: Path) -> Private:
     if not (course / "lessons").is_dir():
         raise UserError(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
     for path in sorted((course / "lessons").glob("*.py")):
-        if (exercises.PACKAGED / f"{exercises.bare(path.stem)}.py").is_file():
+        if exercises.lesson_path(exercises.PACKAGED, exercises.bare(path.stem)):
             raise BrokenSource(path, 1, "the course itself has a lesson of this name: rename yours and its module")
     return Private(course / "lessons", course / "exercises", course / "source")
 
@@ -123,16 +128,17 @@ def _is_page(lesson: Lesson) -> bool:
     return lesson.name == lesson.file_name
 
 
-def _last_line(error: BaseException, path: Path) -> int:
-    """Return the last line of `path` that ran before `error`, or the line of its syntax error."""
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() == path.resolve():
-        return error.lineno or 1
-    line, tb = 1, error.__traceback__
+def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, int]:
+    """Return the module and line that ran last before `error`, or those of its syntax error."""
+    files = {path.resolve(): path for path in modules.values()}
+    if isinstance(error, SyntaxError) and error.filename and (file := files.get(Path(error.filename).resolve())):
+        return file, error.lineno or 1
+    found, tb = (modules[""], 1), error.__traceback__
     while tb is not None:
-        if Path(tb.tb_frame.f_code.co_filename).resolve() == path.resolve():
-            line = tb.tb_lineno
+        if file := files.get(Path(tb.tb_frame.f_code.co_filename).resolve()):
+            found = file, tb.tb_lineno
         tb = tb.tb_next
-    return line
+    return found
 
 
 def build_key(collection: Collection, lesson: Lesson) -> str:

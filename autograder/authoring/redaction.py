@@ -1,99 +1,146 @@
 """Redaction of exercise modules: copies without programs, for graded processes.
 
-A module holds mistakes as programs, and right and wrong programs for a learner's test. A mistake of one exercise may
-answer another one, so a submission must not reach any of them.
+A lesson holds mistakes, and right and wrong programs for a learner's test. A mistake of one exercise may answer another
+one, so a submission must not reach any of them.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from ..checking.exercise import Exercise
-from ..exercises import module_of_source
+from ..exercises import module_files, modules_of, path_of
+from .syntax import (
+    Definition,
+    calls,
+    first_line,
+    head,
+    is_mistake,
+    is_public,
+    last_line,
+    names_bound,
+    names_loaded,
+    owner,
+    without_decorators,
+)
 
-_Definition = ast.FunctionDef | ast.ClassDef
 
-
-def read_module(path: Path) -> ModuleSource:
-    """Read an exercise module. Parses an unchanged module once. Raises OSError."""
-    return _parsed(path.read_text(encoding="utf-8"))
+def read_lesson(path: Path) -> LessonSource:
+    """Read a lesson's package or single module. Parses unchanged text once. Raises OSError."""
+    return _parsed(tuple((name, file.read_text(encoding="utf-8")) for name, file in module_files(path).items()))
 
 
 @lru_cache(maxsize=16)
-def _parsed(text: str) -> ModuleSource:
-    return ModuleSource(text)
+def _parsed(texts: tuple[tuple[str, str], ...]) -> LessonSource:
+    return LessonSource(dict(texts))
 
 
 def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
     """Return the functions and classes that remain in the redacted modules of `exercises`, by name."""
     found: dict[str, Any] = {}
-    for file in sorted({inspect.getfile(each.probe) for each in exercises}):
-        name = f"redacted.{Path(file).stem}"
-        module = module_of_source(name, read_module(Path(file)).redacted(), file)
-        found |= {key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == name}
-    return {name: value for name, value in found.items() if callable(value)}
+    for path in sorted({path_of(each) for each in exercises}):
+        for module in modules_of(f"redacted_exercises.{path.stem}", read_lesson(path).redacted()).values():
+            own = {
+                key: value for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+            }
+            found |= {name: value for name, value in own.items() if callable(value)}
+    return found
 
 
-class ModuleSource:
-    """The text of one exercise module, with its top-level statements by name."""
+class _Module:
+    """The text of one module, with its top-level statements by name."""
 
     def __init__(self, text: str) -> None:
-        self._lines, self._body = text.split("\n"), ast.parse(text).body
-        self._bound = {name: node for node in self._body for name in _names_bound(node)}
+        self.lines, self.body = text.split("\n"), ast.parse(text).body
+        self.bound = {name: node for node in self.body for name in names_bound(node)}
+
+
+class LessonSource:
+    """The texts of a lesson's modules, with their top-level statements by name."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """Parse texts by module name, as `exercises.module_files` names modules. Raises SyntaxError."""
+        self._modules = {name: _Module(text) for name, text in texts.items()}
+        self._home = {node: module for module in self._modules.values() for node in module.body}
 
     @cached_property
     def tried(self) -> dict[str, list[str]]:
         """Names used by the cases of each exercise that asks for a test. They name the programs in its `Lineup`."""
         found: dict[str, list[str]] = {}
-        for node in self._body:
-            if isinstance(node, ast.FunctionDef) and any(True for _ in _calls(node, "Lineup")):
-                exercises = [_owner(decorator, "cases") for decorator in node.decorator_list]
-                names = sorted(name for name in {*_loaded(node)} if name in self._bound and name not in exercises)
+        for node, module in self._home.items():
+            if isinstance(node, ast.FunctionDef) and any(True for _ in calls(node, "Lineup")):
+                exercises = [owner(decorator, "cases") for decorator in node.decorator_list]
+                names = sorted(name for name in {*names_loaded(node)} if name in module.bound and name not in exercises)
                 found |= {exercise: names for exercise in exercises if exercise}
         return found
 
-    def redacted(self) -> str:
-        """Return the module with programs as stubs, and without code that only programs use.
+    def redacted(self) -> dict[str, str]:
+        """Return the modules with programs as stubs, and without code that only programs use.
 
-        Lines keep their numbers.
+        Lines keep their numbers. A module comes after those it imports from.
         """
         stubs = set(self._programs())
-        kept = self._reached([node for node in self._body if _is_root(node)], stubs)
-        lines = list(self._lines)
-        for node in self._body:
-            if node not in kept and _names_bound(node):
-                lines[_first_line(node) - 1 : node.end_lineno] = [""] * (_last_line(node) - _first_line(node) + 1)
+        kept = self._reached([node for node in self._home if is_public(node)], stubs)
+        return {name: self._redacted(module, kept, stubs) for name, module in self._in_import_order()}
+
+    def extract(self, exercise: str, names: Iterable[str]) -> str:
+        """Return the definitions of `names` in an exercise's module and everything they use.
+
+        The source runs without the lesson.
+        """
+        wanted = self._reached(list(self._definitions(self._module_of(exercise), names)), stubs=set())
+        parts = []
+        for _, module in self._in_import_order():
+            for node in module.body:
+                if node in wanted:
+                    first = node.lineno if is_mistake(node) else first_line(node)  # skip the decorator
+                    parts.append("\n".join(module.lines[first - 1 : last_line(node)]))
+        return "\n\n\n".join(parts) + "\n"
+
+    def _redacted(self, module: _Module, kept: set[ast.stmt], stubs: set[ast.stmt]) -> str:
+        lines = list(module.lines)
+        for node in module.body:
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = [each for each in node.names if self._definition(module, each.asname or each.name) in kept]
+                _replace(node, lines, ast.unparse(ast.ImportFrom(node.module, names, node.level)) if names else "")
+            elif node not in kept and (names_bound(node) or not is_public(node)):
+                _replace(node, lines, "")
             elif node in stubs:
                 _empty_body(node, lines)
         return "\n".join(lines)
 
-    def extract(self, names: Iterable[str]) -> str:
-        """Return the definitions of `names` and everything they use: source that runs without the module."""
-        wanted = self._reached([self._bound[name] for name in names], stubs=set())
-        parts = []
-        for node in self._body:
-            if node in wanted:
-                first = node.lineno if _is_mistake(node) else _first_line(node)  # skip the decorator
-                parts.append("\n".join(self._lines[first - 1 : _last_line(node)]))
-        return "\n\n\n".join(parts) + "\n"
-
     def _programs(self) -> Iterator[ast.stmt]:
         """Yield mistakes, decorated or registered by a call, and the programs in the tables that `tried` names."""
-        used = [self._bound[name] for names in self.tried.values() for name in names]
-        names = [name for node in used if isinstance(node, (ast.Assign, ast.AnnAssign)) for name in _loaded(node)]
-        for node in self._body:
-            if _is_mistake(node):
+        for node, module in self._home.items():
+            if is_mistake(node):
                 yield node
-            for call in ast.walk(node):  # exercise.mistake(...)(program)
-                if isinstance(call, ast.Call) and _owner(call.func, "mistake"):
-                    names += [each.id for each in call.args if isinstance(each, ast.Name)]
-        found = (self._bound.get(name) for name in names)
-        yield from (node for node in found if isinstance(node, _Definition))
+            for call in calls(node):  # exercise.mistake(...)(program)
+                if owner(call.func, "mistake"):
+                    names = [each.id for each in call.args if isinstance(each, ast.Name)]
+                    yield from filter(_is_definition, self._definitions(module, names))
+        for exercise, names in self.tried.items():
+            for node in self._definitions(self._module_of(exercise), names):
+                if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                    yield from filter(_is_definition, self._definitions(self._home[node], names_loaded(node)))
+
+    def _module_of(self, exercise: str) -> _Module:
+        return self._modules[exercise if exercise in self._modules else ""]
+
+    def _definition(self, module: _Module, name: str) -> ast.stmt | None:
+        """Return the statement of any module that binds a name of `module`, which may have imported it."""
+        node = module.bound.get(name)
+        if isinstance(node, ast.ImportFrom) and node.level:
+            (original,) = (each.name for each in node.names if (each.asname or each.name) == name)
+            return self._definition(self._modules[node.module or ""], original)
+        return node
+
+    def _definitions(self, module: _Module, names: Iterable[str]) -> Iterator[ast.stmt]:
+        found = (self._definition(module, name) for name in names)
+        return (node for node in found if node is not None)
 
     def _reached(self, start: list[ast.stmt], stubs: set[ast.stmt]) -> set[ast.stmt]:
         """Return `start` and the statements that it uses, directly or indirectly.
@@ -103,88 +150,46 @@ class ModuleSource:
         found, waiting = set(start), list(start)
         while waiting:
             node = waiting.pop()
-            parts: list[ast.AST] = _head(node) if node in stubs else [node]
-            if not stubs and _is_mistake(node):
-                parts = [part for part in ast.iter_child_nodes(node) if part not in _decorators(node)]
-            for name in (name for part in parts for name in _loaded(part)):
-                used = self._bound.get(name)
-                if used is not None and used not in found:
+            parts: list[ast.AST] = head(node) if node in stubs else [node]
+            if not stubs and is_mistake(node):
+                parts = without_decorators(node)
+            names = (name for part in parts for name in names_loaded(part))
+            for used in self._definitions(self._home[node], names):
+                if used not in found:
                     found.add(used)
                     waiting.append(used)
         return found
 
+    def _in_import_order(self) -> Iterator[tuple[str, _Module]]:
+        """Yield the modules by name, each after those it imports from."""
+        done: dict[str, None] = {}
 
-def _names_bound(node: ast.stmt) -> list[str]:
-    match node:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [node.name]
-        case ast.Assign():
-            names = [name for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
-            return [name.id for name in names if isinstance(name.ctx, ast.Store)]
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return [name]
-        case ast.Import() | ast.ImportFrom():
-            return [(each.asname or each.name).partition(".")[0] for each in node.names]
-    return []
+        def visit(name: str) -> None:
+            if name not in done and name in self._modules:
+                for node in self._modules[name].body:
+                    if isinstance(node, ast.ImportFrom) and node.level:
+                        visit(node.module or "")
+                done[name] = None
 
-
-def _is_root(node: ast.stmt) -> bool:
-    """Return whether a statement is always kept: imports, exercises, cases, and statements that bind no name."""
-    if isinstance(node, _Definition):
-        registers = (_owner(each, "cases") or _owner(each, "mistake") for each in node.decorator_list)
-        return any(registers) or any(_makes_exercise(each) for each in node.decorator_list)
-    return not isinstance(node, (ast.Assign, ast.AnnAssign)) or _makes_exercise(node)
+        for name in self._modules:
+            visit(name)
+        return ((name, self._modules[name]) for name in done)
 
 
-def _makes_exercise(node: ast.AST) -> bool:
-    return any(True for _ in _calls(node, "exercise"))
+def _is_definition(node: ast.stmt) -> bool:
+    return isinstance(node, Definition)
 
 
-def _is_mistake(node: ast.stmt) -> bool:
-    return isinstance(node, _Definition) and any(_owner(each, "mistake") for each in node.decorator_list)
-
-
-def _owner(node: ast.expr, attribute: str) -> str | None:
-    """Return the `x` of `x.attribute` or `x.attribute(...)`."""
-    node = node.func if isinstance(node, ast.Call) else node
-    if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.value, ast.Name):
-        return node.value.id
-    return None
-
-
-def _calls(node: ast.AST, name: str) -> Iterator[ast.Call]:
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == name:
-            yield each
-
-
-def _loaded(node: ast.AST) -> Iterator[str]:
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
-
-
-def _head(node: ast.stmt) -> list[ast.AST]:
-    """Return the parts of a definition that are evaluated without its body."""
-    if isinstance(node, ast.FunctionDef):
-        return [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
-    return [*node.decorator_list] if isinstance(node, ast.ClassDef) else [node]
-
-
-def _decorators(node: ast.stmt) -> list[ast.expr]:
-    return node.decorator_list if isinstance(node, _Definition) else []
-
-
-def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(each.lineno for each in _decorators(node))])
-
-
-def _last_line(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
+def _replace(node: ast.stmt, lines: list[str], text: str) -> None:
+    """Replace a statement by one line of text and empty lines."""
+    first, last = first_line(node), last_line(node)
+    lines[first - 1 : last] = [text, *[""] * (last - first)]
 
 
 def _empty_body(node: ast.stmt, lines: list[str]) -> None:
     """Replace the body of a function by `...`, and a whole class with its bases: an inherited method may be right."""
-    assert isinstance(node, _Definition)
-    line, last = _first_line(node.body[0]) - 1, _last_line(node)
+    assert isinstance(node, Definition)
+    line, last = first_line(node.body[0]) - 1, last_line(node)
     before = lines[line].encode()[: node.body[0].col_offset].decode()  # ast counts columns in bytes
     before = before if before.strip().endswith(":") else " " * len(before)  # keeps a one-line definition's head
     if isinstance(node, ast.ClassDef):

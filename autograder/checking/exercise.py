@@ -7,8 +7,7 @@ the lesson's own solution. A mistake is recognised by comparison with the observ
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -79,7 +78,10 @@ class Aspect:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception: the resulting program, and a sentence that names it."""
+    """A misconception: the resulting program, and a sentence that names it.
+
+    For a table of predictions the program is the mapping of its wrong entries.
+    """
 
     name: str
     program: Any
@@ -88,6 +90,11 @@ class Mistake:
 
 def _no_probe(answer: Any, case: Case) -> dict[str, object]:
     raise LookupError("this process has no probes of its own")
+
+
+def _lesson_of(module: str) -> str:
+    """Return the lesson of a module: leaf_tensors for autograder.exercises.leaf_tensors.predict_leaf."""
+    return module.partition("exercises.")[2].partition(".")[0] or module
 
 
 def _plural(number: float, one: str, few: str, many: str) -> str:
@@ -156,17 +163,30 @@ class Exercise:
     def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
         """Register a program as a mistake; a decorator.
 
-        For a table of predictions the program returns the entries it gets wrong.
+        Raises ValueError if its name is taken, or if the exercise is a table of predictions.
         """
+        if self.asks_for == "dict":
+            raise ValueError(f"{self.name} asks for a table: register wrong entries with {self.name}.wrong(...)")
 
         def register(program: Any) -> Any:
-            name = program.__name__
-            if name in self.mistakes:
-                raise ValueError(f"{self.name} has two mistakes called {name}")
-            self.mistakes[name] = Mistake(name, program, Text(en, ru))
+            self._add(Mistake(program.__name__, program, Text(en, ru)))
             return program
 
         return register
+
+    def wrong(self, name: str, entries: Mapping[str, object], en: str, ru: str) -> None:
+        """Register wrong entries of a table of predictions as a mistake.
+
+        Raises ValueError if its name is taken, or if the exercise is no table.
+        """
+        if self.asks_for != "dict":
+            raise ValueError(f"{self.name} asks for no table: register a program with @{self.name}.mistake(...)")
+        self._add(Mistake(name, entries, Text(en, ru)))
+
+    def _add(self, mistake: Mistake) -> None:
+        if mistake.name in self.mistakes:
+            raise ValueError(f"{self.name} has two mistakes called {mistake.name}")
+        self.mistakes[mistake.name] = mistake
 
 
 def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
@@ -225,11 +245,9 @@ def exercise(
     resolved = tuple(Aspect(a.name, a.points, a.says, waits_for(a)) for a in aspects)
 
     def decorate(probe: Probe) -> Exercise:
-        module = inspect.getmodule(probe)
-        lesson = (module.__name__ if module else probe.__module__).rpartition(".")[2]
         return Exercise(
             name=probe.__name__,
-            lesson=lesson,
+            lesson=_lesson_of(probe.__module__),
             title=title,
             asks=asks or probe.__name__,
             asks_for="dict" if kind == "predict" else asks_for,

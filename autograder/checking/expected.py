@@ -66,7 +66,7 @@ def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
     A class gets the learner's name, and a table is the solution's with the wrong entries.
     """
     if exercise.asks_for == "dict":
-        return {**solution, **program()}
+        return {**solution, **program}
     return _renamed(program, exercise.asks) if exercise.asks_for == "class" else program
 
 

@@ -1,7 +1,8 @@
-"""Lookup of exercises: one module per lesson, packaged or private.
+"""Lookup of exercises: a package per lesson, a module per exercise, ours or private.
 
-The packaged modules are in this folder. A private notebook has its modules in `exercises/` next to it. `keys/` next to
-the modules holds the built answer keys: observations, no solution code.
+`EXERCISES` in a lesson's package lists its exercises in order. Each is in the module of its name, and `key.json` holds
+the built answer key: observations, no solution code. A private notebook has its lesson in `exercises/` next to it. A
+private lesson may also be a single module, with its key in `keys/`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -49,11 +51,11 @@ def provide(lesson: str, known: dict[str, Exercise]) -> None:
     _provided[lesson] = known
 
 
-_loaded_from: dict[Path, None] = {}  # folders of modules loaded by path, anywhere: an author's
+_loaded_from: dict[Path, None] = {}  # folders of lessons loaded by path, anywhere: an author's
 
 
 def folders() -> Iterator[Path]:
-    """Yield the folders of exercise modules, the course's own first, so that a submitted file cannot shadow it.
+    """Yield the folders of lessons, the course's own first, so that a submitted file cannot shadow it.
 
     The others are looked up lazily, because most lookups need only the first.
     """
@@ -65,8 +67,7 @@ def folders() -> Iterator[Path]:
 
 def lessons() -> list[str]:
     """Return the names of all lessons with exercises."""
-    files = (path.stem for folder in folders() for path in folder.glob("*.py") if path.stem != "__init__")
-    return sorted({*_provided, *files})
+    return sorted({*_provided, *(path.stem for folder in folders() for path in lesson_paths(folder))})
 
 
 def bare(lesson: str) -> str:
@@ -76,77 +77,148 @@ def bare(lesson: str) -> str:
 
 
 def load(lesson: str) -> dict[str, Exercise]:
-    """Return the exercises of a lesson by name, in the order of its module. Raises Unknown."""
+    """Return the exercises of a lesson by name, in its order. Raises Unknown."""
     if bare(lesson) in _provided:
         return _provided[bare(lesson)]
     path = _path(lesson)
     if path is None:
         raise Unknown("lesson", lesson, lessons())
-    return load_file(path)
+    return load_path(path)
+
+
+def find(name: str, lesson: str | None = None) -> Exercise:
+    """Return the exercise called `name`, in `lesson` or in any lesson. Raises Unknown.
+
+    Imports one module if the lesson is a package.
+    """
+    for each in lessons() if lesson is None else [lesson, *lessons()]:
+        path = None if bare(each) in _provided else _path(each)
+        if path is not None and (path / f"{name}.py").is_file() and name in _listed(path):
+            return _exercise(path, name)
+        if (path is None or path.is_file() or each == lesson) and name in (known := load(each)):
+            return known[name]
+    here = lessons() if lesson is None else [lesson]
+    raise Unknown("exercise", name, [known for each in here for known in load(each)])
 
 
 def _path(lesson: str) -> Path | None:
-    """Return the path of a lesson's module, or None."""
-    return next((path for folder in folders() if (path := folder / f"{bare(lesson)}.py").is_file()), None)
+    """Return the path of a lesson's package or single module, or None."""
+    return next((path for folder in folders() if (path := lesson_path(folder, bare(lesson)))), None)
+
+
+def lesson_paths(folder: Path) -> Iterator[Path]:
+    """Yield the packages and single modules of the lessons in `folder`."""
+    yield from sorted(file.parent for file in folder.glob("*/__init__.py"))
+    yield from sorted(file for file in folder.glob("*.py") if file.stem != "__init__")
+
+
+def lesson_path(folder: Path, name: str) -> Path | None:
+    """Return the path of the package or single module of a lesson in `folder`, or None."""
+    found = (each for each in (folder / name / "__init__.py", folder / f"{name}.py") if each.is_file())
+    file = next(found, None)
+    return file.parent if file and file.stem == "__init__" else file
+
+
+def module_files(path: Path) -> dict[str, Path]:
+    """Return the files of a lesson by module name. The name of a package's `__init__`, or a single module, is ""."""
+    if path.is_file():
+        return {"": path}
+    return {"" if file.stem == "__init__" else file.stem: file for file in sorted(path.glob("*.py"))}
+
+
+def path_of(exercise: Exercise) -> Path:
+    """Return the path of the package or single module in which `exercise` is defined."""
+    file = Path(inspect.getfile(exercise.probe))
+    return file.parent if (file.stem, file.parent.name) == (exercise.name, exercise.lesson) else file
 
 
 @cache
-def load_file(path: Path) -> dict[str, Exercise]:
-    """Return the exercises that one module defines, in its order."""
-    module = _module(path)
-    _loaded_from[path.parent] = None
-    return defined_in(module)
+def load_path(path: Path) -> dict[str, Exercise]:
+    """Return the exercises of one lesson, in its order. Raises ImportError, and any exception of a module."""
+    names = _listed(path) if path.is_dir() else ()
+    return {name: _exercise(path, name) for name in names} if names else defined_in({"": _module(path)})
 
 
-def defined_in(module: ModuleType) -> dict[str, Exercise]:
-    """Return the exercises of a module by name, in its order."""
-    return {item.name: item for item in vars(module).values() if isinstance(item, Exercise)}
+def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
+    """Return the exercises of a lesson by name, in its order, from its modules by name."""
+    own = modules[""]
+    if hasattr(own, "EXERCISES"):
+        return {name: getattr(modules[name], name) for name in own.EXERCISES}
+    return {item.name: item for item in vars(own).values() if isinstance(item, Exercise)}
 
 
-def module_of_source(name: str, source: str, file: str) -> ModuleType:
-    """Run the source of an exercise module under `name`, without leaving it importable afterwards.
+def modules_of(lesson: str, sources: Mapping[str, str]) -> dict[str, ModuleType]:
+    """Run the sources of a lesson's modules, without leaving them importable afterwards.
 
-    Raises any exception of the source.
+    `lesson` is the dotted name of its package or single module. `sources` holds texts by module name, as `module_files`
+    does, in an order in which each imports only from those before. Raises any exception of a source.
     """
-    module = ModuleType(name)
-    module.__file__ = file
-    sys.modules[name] = module  # `inspect` looks a probe's module up by name
+    full = {name: f"{lesson}.{name}" if name else lesson for name in sources}
+    made = {name: ModuleType(full[name]) for name in sources}
+    sys.modules.update({full[name]: module for name, module in made.items()})  # for their relative imports
     try:
-        exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+        for name, source in sources.items():
+            made[name].__package__, made[name].__file__ = lesson, f"<{full[name]}>"
+            exec(compile(source, f"<{full[name]}>", "exec", dont_inherit=True), vars(made[name]))
     finally:
-        del sys.modules[name]
-    return module
+        for each in full.values():
+            del sys.modules[each]
+    return made
 
 
-def _module(path: Path) -> ModuleType:
+@cache
+def _listed(path: Path) -> tuple[str, ...]:
+    """Return the names of a package's exercises. Raises ImportError if it has no list of them."""
+    listed = getattr(_module(path), "EXERCISES", None)
+    if not isinstance(listed, tuple):
+        raise ImportError(f'list the lesson\'s exercises in order: EXERCISES = ("first", "second"), not {listed!r}')
+    return listed
+
+
+def _exercise(path: Path, name: str) -> Exercise:
+    found = getattr(_module(path, name), name, None)
+    if not isinstance(found, Exercise):
+        raise ImportError(f"{path / name}.py defines no exercise called {name}")
+    return found
+
+
+@cache
+def _module(path: Path, name: str = "") -> ModuleType:
+    """Import one module of a lesson: by default its package or single module."""
     if path.parent == PACKAGED:
-        return importlib.import_module(f"{__name__}.{path.stem}")
-    name = f"private_exercises.{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+        return importlib.import_module(f"{__name__}.{path.name}{name and '.'}{name}")
+    lesson = f"private_exercises.{path.stem}"
+    if name:
+        _occupy(lesson, _module(path))
+        return importlib.import_module(f"{lesson}.{name}")
+    _loaded_from[path.parent] = None
+    search = [str(path)] if path.is_dir() else None
+    file = path / "__init__.py" if search else path
+    spec = importlib.util.spec_from_file_location(lesson, file, submodule_search_locations=search)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported as a Python module")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # `inspect` looks a probe's module up by name
+    _occupy(lesson, module)
     spec.loader.exec_module(module)
     return module
 
 
-def find(name: str, lesson: str | None = None) -> Exercise:
-    """Return the exercise called `name`, in `lesson` or in any lesson. Raises Unknown."""
-    if lesson is not None:
-        found = load(lesson)
-        if name in found:
-            return found[name]
-    everything = {exercise.name: exercise for each in lessons() for exercise in load(each).values()}
-    if name in everything:
-        return everything[name]
-    raise Unknown("exercise", name, list(everything if lesson is None else load(lesson)))
+def _occupy(lesson: str, module: ModuleType) -> None:
+    """Make `module` the package of relative imports, in place of a lesson of the same name in another folder."""
+    if sys.modules.get(lesson) is not module:
+        for each in [name for name in sys.modules if name.startswith(f"{lesson}.")]:
+            del sys.modules[each]
+        sys.modules[lesson] = module
 
 
 def key_path(lesson: str) -> Path:
     """Return the path of a lesson's built key, which may not exist."""
-    module = _path(lesson) or PACKAGED / f"{bare(lesson)}.py"
-    return module.parent / "keys" / f"{module.stem}.json"
+    return key_beside(_path(lesson) or PACKAGED / bare(lesson))
+
+
+def key_beside(path: Path) -> Path:
+    """Return the path of the key of the lesson whose package or single module is `path`."""
+    return path.parent / "keys" / f"{path.stem}.json" if path.suffix else path / "key.json"
 
 
 def keys(lesson: str) -> dict[str, Any]:

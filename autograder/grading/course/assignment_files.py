@@ -6,10 +6,10 @@ import base64
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...authoring.redaction import ModuleSource
+from ...authoring.redaction import read_lesson
 from ...errors import UserError
+from ...exercises import lesson_paths, module_files
 
-_MODULES, _KEYS = Path("exercises"), Path("exercises/keys")  # of a private lesson
 _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
@@ -17,21 +17,25 @@ def encoded_files(folder: Path) -> dict[str, str]:
     """Return the files of a source folder in base64 by relative path, for the sandbox.
 
     Notebooks are omitted, and so are keys, which hold results. Exercise modules are redacted: they lose their programs.
+    They come last, and each after those it imports from: a worker loads them in this order.
     Raises UserError if the files exceed 24 MB together.
     """
-    found: dict[str, str] = {}
-    total = 0
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        inside = path.relative_to(folder)
-        if path.is_file() and path.suffix != ".ipynb" and "__pycache__" not in path.parts and inside.parent != _KEYS:
-            data = path.read_bytes()
-            if inside.parent == _MODULES and path.suffix == ".py":
-                data = ModuleSource(data.decode()).redacted().encode()
-            total += len(data)
-            if total > _LARGEST:
-                raise UserError(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
-            found[inside.as_posix()] = base64.b64encode(data).decode()
-    return found
+    exercises = folder / "exercises"  # of a private lesson
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _is_omitted(path, exercises)]
+    if sum(path.stat().st_size for path in paths) > _LARGEST:
+        raise UserError(f"the files in {folder} are larger than {_LARGEST >> 20} MB together")
+    data = {path: path.read_bytes() for path in paths}
+    for lesson in lesson_paths(exercises):
+        files = module_files(lesson)
+        data |= {files[name]: text.encode() for name, text in read_lesson(lesson).redacted().items()}
+    return encoded({path.relative_to(folder).as_posix(): each for path, each in data.items()})
+
+
+def _is_omitted(path: Path, exercises: Path) -> bool:
+    own = path.is_relative_to(exercises) and (
+        path.suffix == ".py" or path.name == "key.json" or path.parent.name == "keys"
+    )
+    return own or path.suffix == ".ipynb" or "__pycache__" in path.parts
 
 
 def encoded(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import inspect
 import json
 import os
 from collections.abc import Iterable
@@ -20,11 +19,12 @@ import torch
 
 from ...authoring.build import COURSE, private
 from ...authoring.execute import run
-from ...authoring.redaction import read_module
+from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson, read
 from ...checking.exercise import Exercise
 from ...checking.expected import Expected, expect
 from ...errors import UserError
+from ...exercises import module_files, path_of
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -40,9 +40,8 @@ class ExpectedResults:
     @cached_property
     def programs(self) -> dict[str, str]:
         """The source of candidate programs for a learner's test, and of its case generator, by exercise."""
-        files = {inspect.getfile(each.probe) for each in self.exercises.values()}
-        modules = [read_module(Path(file)) for file in files]
-        return {name: module.extract(names) for module in modules for name, names in module.tried.items()}
+        sources = [read_lesson(path) for path in {path_of(each) for each in self.exercises.values()}]
+        return {name: source.extract(name, names) for source in sources for name, names in source.tried.items()}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
@@ -104,8 +103,8 @@ def _secret(course: Path) -> str:
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
     """Return the files of our code on which expected results depend: the exercises' modules and the checker."""
-    probes = (Path(inspect.getfile(each.probe)) for each in known)
-    return {*probes, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
+    modules = (file for each in known for file in module_files(path_of(each)).values())
+    return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 
 
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:

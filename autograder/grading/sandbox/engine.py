@@ -113,7 +113,7 @@ class Engine:
                 self._template.end()  # it cannot be forked any more: start one that only loads the exercises
                 self._template = TemplateProcess(self.isolated)
                 self._template.wait()
-                self._rehearses(Rehearsal(asked.lesson, asked.module))
+                self._rehearses(Rehearsal(asked.lesson, asked.modules))
 
     def _rehearses(self, asked: Rehearsal) -> bool:
         """Run a rehearsal in the template. Return whether the template can still be forked."""

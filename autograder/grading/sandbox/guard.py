@@ -43,6 +43,7 @@ _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
 )  # irrelevant for observations: display methods, attributes that a reload rewrites, the registry of warnings
+LessonModules = Mapping[str, Mapping[str, ModuleType]]  # exercises' modules by lesson and name
 _WATCHED = (
     FunctionType,
     BuiltinFunctionType,
@@ -90,8 +91,8 @@ class Guard:
     It is created in the template before any student code runs, and keeps the originals alive.
     """
 
-    def __init__(self, exercises: Mapping[str, ModuleType]) -> None:
-        """Watch the modules in `sys.modules`, and the exercises' modules by lesson, which are not in `sys.modules`."""
+    def __init__(self, exercises: LessonModules) -> None:
+        """Watch the modules in `sys.modules`, and the exercises' modules, which are not in `sys.modules`."""
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
@@ -104,9 +105,9 @@ class Guard:
                 modules[name] = module
                 hiding = frozenset(vars(builtins)) - vars(module).keys()
                 self._watch(name, vars(module), seen, hiding, whole=name.startswith("autograder"))
-        for name, module in exercises.items():
+        for module in (module for modules in exercises.values() for module in modules.values()):
             hiding = frozenset(vars(builtins)) - vars(module).keys()
-            self._watch(f"autograder.exercises.{name}", vars(module), seen, hiding, whole=True)
+            self._watch(module.__name__, vars(module), seen, hiding, whole=True)
         self._watch("torch.Tensor", vars(torch._C.TensorBase), seen)
         self._names.append(_Names("sys.modules", sys.modules, modules, frozenset()))
         self._lesson: str | None = None

@@ -19,7 +19,7 @@ class Rehearsal:
     """Everything that a template runs before its first child, as JSON data."""
 
     lesson: str
-    module: str = ""  # source of the lesson's exercises, redacted; empty where children load it themselves
+    modules: dict[str, str] = field(default_factory=dict)  # redacted exercises; empty where children load them
     notebooks: list[list[str]] = field(default_factory=list)  # released cells
     imports: list[str] = field(default_factory=list)  # names of modules
     mistakes: dict[str, str] = field(default_factory=dict)  # source of all mistakes, by exercise

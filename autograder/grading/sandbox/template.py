@@ -56,7 +56,7 @@ class Template:
         os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")  # there is no network
         tempfile.tempdir = None
         self._lesson = ""
-        self._modules: dict[str, ModuleType] = {}  # of exercises, by lesson; a child cannot import them
+        self._modules: dict[str, dict[str, ModuleType]] = {}  # of exercises, by lesson; a child cannot import them
         self._guard: Guard | None = None
         self._folders: dict[int, str | None] = {}  # of children, if not isolated
 
@@ -76,9 +76,9 @@ class Template:
         """Load a lesson's exercises and run its cells and probes. The JSON file `told` holds a `Rehearsal`."""
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
-        if asked.module:
+        if asked.modules:
             name = f"autograder.exercises.{asked.lesson}"
-            self._modules[asked.lesson] = exercises.module_of_source(name, asked.module, f"<{name}>")
+            self._modules[asked.lesson] = exercises.modules_of(name, asked.modules)
         single = warm_up(self._shell, self._modules, asked)
         self._lesson, self._guard = asked.lesson, None
         self._control.send(json.dumps({"single": single}).encode())

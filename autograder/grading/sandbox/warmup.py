@@ -11,8 +11,7 @@ import gc
 import importlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from types import ModuleType
+from collections.abc import Iterator
 from typing import Any
 
 import matplotlib
@@ -25,7 +24,7 @@ from ...checking.exercise import Exercise
 from ...checking.observe import observe
 from ...learner.session import SESSION, Session
 from ..limits import Limits
-from .guard import Guard
+from .guard import Guard, LessonModules
 from .run_codec import Rehearsal, pack_run
 from .shell import Shell
 from .worker import Worker
@@ -57,7 +56,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     return shell
 
 
-def warm_up(shell: Shell, modules: Mapping[str, ModuleType], asked: Rehearsal) -> bool:
+def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
     """Import modules, run a lesson's released cells, and run its probes on every mistake.
 
     The mistakes are deleted, so no child finds them. Returns whether the process can still be forked: it cannot with

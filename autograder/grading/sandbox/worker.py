@@ -13,10 +13,10 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ from ...checking.observe import Run, code_digest, functions_of, observe_in_order
 from ...messages.interface import message
 from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
-from .guard import Guard
+from .guard import Guard, LessonModules
 from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads
@@ -54,7 +54,14 @@ def _put(files: dict[str, str]) -> None:
         path.write_bytes(base64.b64decode(data))
 
 
-def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
+def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
+    """Return the names of a private lesson's modules by path, as `exercises.module_files` names them."""
+    single, package = f"exercises/{lesson}.py", f"exercises/{lesson}/"
+    own = [path for path in files if path == single or (path.startswith(package) and path.endswith(".py"))]
+    return {path: "" if path in (single, f"{package}__init__.py") else Path(path).stem for path in own}
+
+
+def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
     """Answer the grader until it closes the channel. Never returns."""
     torch.set_num_threads(1)
     worker, me = Worker(shell, guard, limits, modules), os.getpid()
@@ -92,7 +99,7 @@ def _with_programs(exercise: Exercise, source: str) -> Exercise:
 class Worker:
     """The requests of the grader, one `do_` method each."""
 
-    def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: Mapping[str, ModuleType]) -> None:
+    def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
         self._known: dict[str, Exercise] = {}
         self._changed: list[str] = []  # before the last observation
@@ -105,11 +112,11 @@ class Worker:
         Afterwards the notebook itself can load only the exercises' texts.
         """
         files = dict(files)
-        own = files.pop(f"exercises/{lesson}.py", None)  # present for a private lesson
+        own = {name: files.pop(path) for path, name in _modules_among(files, lesson).items()}  # of a private lesson
         _put(files)
-        if own is not None:
-            name, source = f"private_exercises.{lesson}", base64.b64decode(own).decode()
-            self._known = exercises.defined_in(exercises.module_of_source(name, source, f"<{name}>"))
+        if own:
+            sources = {name: base64.b64decode(data).decode() for name, data in own.items()}
+            self._known = exercises.defined_in(exercises.modules_of(f"private_exercises.{lesson}", sources))
         elif lesson in self._modules:
             self._known = exercises.defined_in(self._modules[lesson])
         if lesson:

@@ -8,7 +8,7 @@ from nbformat.notebooknode import NotebookNode
 
 from ... import exercises
 from ...authoring.notebooks import OneLanguage, settings, source_notebook, student_notebook
-from ...authoring.redaction import read_module
+from ...authoring.redaction import read_lesson
 from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
@@ -27,15 +27,15 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
 
     Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the template ends.
     """
-    source, path = source_notebook(lesson, known), exercises.PACKAGED / f"{lesson.name}.py"
-    if path.is_file():
-        module = read_module(path)
+    source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
+    if path:
+        modules = read_lesson(path)
         mistakes = {
-            name: module.extract([mistake.program.__name__ for mistake in each.mistakes.values()])
+            name: modules.extract(name, [mistake.program.__name__ for mistake in each.mistakes.values()])
             for name, each in known.items()
             if each.asks_for != "dict"  # a table of predictions is no program
         }
-        engine.rehearse(Rehearsal(lesson.name, module.redacted(), _plain_cells(source), mistakes=mistakes))
+        engine.rehearse(Rehearsal(lesson.name, modules.redacted(), _plain_cells(source), mistakes=mistakes))
     else:  # its exercises may change under a running engine: the template only loads their imports
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]

@@ -1,0 +1,333 @@
+"""Extra exercise: a second output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, apply, gradients, own_state, same_numbers
+
+
+@exercise(
+    title=Text("A second output without a gradient", "Второй выход без градиента"),
+    kind="complete",
+    asks="Clip",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "outputs",
+            1,
+            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside of [-1, 1], both in the dtype of `x`.",
+            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что "
+            "у `x`.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere; `grad_output` itself "
+            "stays as it was.",
+            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в остальных местах — "
+            "нулю; сам `grad_output` не меняется.",
+        ),
+        aspect(
+            "share_is_constant",
+            1,
+            en="The clipped tensor requires grad, the share does not.",
+            ru="Обрезанный тензор требует градиента, доля — нет.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How many arguments does `backward` get after `ctx`, when `forward` has two outputs?",
+            "Сколько аргументов после `ctx` получает `backward`, если у `forward` два выхода?",
+        ),
+        Text(
+            "`ctx.mark_non_differentiable(share)` in `forward`. `backward` still gets a gradient for it, and ignores it. "
+            "Inside `forward` a `detach()` changes nothing: recording is off anyway.",
+            "`ctx.mark_non_differentiable(share)` в `forward`. Градиент для этого выхода `backward` всё равно "
+            "получает, но не использует. `detach()` внутри `forward` ничего не меняет: отслеживание и так выключено.",
+        ),
+        Text(
+            "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
+            "def backward(ctx, grad_clipped, grad_share): ...",
+            "inside = x.abs() <= 1\nshare = ...\nctx.mark_non_differentiable(...)\nreturn x.clamp(-1, 1), share\n\n"
+            "def backward(ctx, grad_clipped, grad_share): ...",
+        ),
+    ],
+)
+def clip_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    gradient: object = None
+    requires: dict[str, object] = {}
+    with using_answer():
+        each = own_state(answer.Clip, x, v=v)
+        y = apply(answer.Clip, x)
+        outputs: dict[str, object] = {"what came back": y}
+        if isinstance(y, tuple) and len(y) == 2:
+            outputs = {"clipped": y[0], "share": y[1]}
+            pair = zip(("clipped", "share"), y)
+            requires = {name: isinstance(t, Tensor) and t.requires_grad for name, t in pair}
+            gradient = gradients(y[0], [x], v)[0]
+    found = {"gradient": gradient, "grad_output unchanged": same_numbers(v, case.grad_output)}
+    return {"each_call": each, "outputs": outputs, "gradient": found, "share_is_constant": requires}
+
+
+@clip_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 2, 4)
+    x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
+    yield Case(x=x, grad_output=signed(rng, 2, 4))
+    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), grad_output=signed(rng, 5).float())
+
+
+def _clipped(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.clamp(-1, 1), (x.abs() > 1).to(x.dtype).mean()
+
+
+@clip_function.mistake(
+    en="It looks as if the share is not marked: it requires grad, and who differentiates it gets a made-up gradient. A "
+    "`detach()` in `forward` does not help.",
+    ru="Похоже, что доля не отмечена: она требует градиента, и если её продифференцировать, получится выдуманный "
+    "градиент. `detach()` в `forward` не помогает.",
+)
+class marks_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        return clipped, share.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if both outputs are marked: now the clipped tensor has no gradient, either.",
+    ru="Похоже, что отмечены оба выхода: теперь градиента нет и у обрезанного тензора.",
+)
+class marks_both(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        outputs = _clipped(x)
+        ctx.mark_non_differentiable(*outputs)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` takes one gradient. It gets one for each output of `forward`, also for one that is "
+    "marked.",
+    ru="Похоже, что `backward` принимает один градиент. Он получает по одному на каждый выход `forward`, в том "
+    "числе на отмеченный.",
+)
+class takes_one_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the share is a Python number. It is to be a tensor of shape () in the dtype of `x`.",
+    ru="Похоже, что доля — число Python. Нужен тензор формы () с тем же dtype, что у `x`.",
+)
+class share_is_a_number(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        return clipped, share.item()
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Any) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the number of entries outside is returned, not their share of all entries.",
+    ru="Похоже, что возвращается число элементов вне отрезка, а не их доля.",
+)
+class number_for_share(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        share = share * x.numel()
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the share of the entries inside of [-1, 1] is returned. The share outside is asked for.",
+    ru="Похоже, что возвращается доля элементов внутри [-1, 1]. Нужна доля тех, что вне отрезка.",
+)
+class share_inside(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        share = 1 - share
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the gradient passes everywhere. Where an entry was clipped, the result does not depend on it: 0.",
+    ru="Похоже, что градиент проходит всюду. Там, где элемент обрезан, результат от него не зависит, и градиент "
+    "равен 0.",
+)
+class clip_passes_everything(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped.clone()
+
+
+class _Clip(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+
+@clip_function.mistake(*KEPT_OUTSIDE)
+class clip_on_the_class(Function):
+    inside: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        clip_on_the_class.inside = x.abs() <= 1
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * clip_on_the_class.inside
+
+
+@clip_function.mistake(*WRITES_OVER)
+class clips_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.inside = x.abs() <= 1
+        share = (x.abs() > 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp_(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * ctx.inside
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class clips_in_place(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped.mul_(ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `forward` returns a list. Two outputs are returned as a tuple.",
+    ru="Похоже, что `forward` возвращает список. Два выхода возвращают кортежем.",
+)
+class forward_returns_a_list(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clipped(x)
+        ctx.mark_non_differentiable(share)
+        return [clipped, share]
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
+    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+)
+class clip_without_the_ends(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() < 1)
+
+
+@clip_function.mistake(
+    en="It looks as if the ends of the interval count as outside. -1 and 1 lie in [-1, 1].",
+    ru="Похоже, что концы отрезка считаются лежащими вне его. Точки -1 и 1 лежат в [-1, 1].",
+)
+class counts_the_ends(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() >= 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` returns a gradient for each output. It takes one for each output, and returns one for "
+    "each argument of `apply`: here a single one.",
+    ru="Похоже, что `backward` возвращает по градиенту на каждый выход. Для каждого выхода он градиент получает, а "
+    "возвращает по одному на каждый аргумент `apply`. Здесь аргумент один.",
+)
+class one_for_each_output(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1), grad_share
+
+
+@clip_function.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class clip_mask_alone(_Clip):
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return (ctx.saved_tensors[0].abs() <= 1).to(grad_clipped.dtype)

@@ -1,0 +1,339 @@
+"""Extra exercise: torch.func."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import (
+    EACH_CALL,
+    EDITS,
+    KEPT_OUTSIDE,
+    WRITES_OVER,
+    Function,
+    apply,
+    gradients,
+    or_error,
+    own_state,
+    same_numbers,
+    second_derivative,
+)
+
+
+@exercise(
+    title=Text("At home in torch.func", "Своя функция в torch.func"),
+    kind="complete",
+    asks="Cube",
+    asks_for="class",
+    difficulty=3,
+    minutes=15,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "gradient",
+            1,
+            en="`Cube.apply` has the right value, gradient and second derivative, `torch.func.grad` gives the same gradient, "
+            "and `grad_output` stays as it was.",
+            ru="У `Cube.apply` верны значение, градиент и вторая производная, `torch.func.grad` даёт тот же "
+            "градиент, а `grad_output` не меняется.",
+        ),
+        aspect(
+            "vmap",
+            1,
+            en="`torch.func.vmap` of it works, and so does `vmap` of its `grad`.",
+            ru="`torch.func.vmap` от этой функции работает, и `vmap` от её `grad` тоже.",
+        ),
+        aspect(
+            "jvp",
+            2,
+            en="Forward mode works: `torch.func.jvp` gives the derivative in the direction of the tangent.",
+            ru="Прямой режим работает: `torch.func.jvp` даёт производную по направлению касательного вектора.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which of the three errors do you get first, and which method or attribute does its text ask for?",
+            "Какую из трёх ошибок вы получаете первой и какой метод или атрибут назван в её тексте?",
+        ),
+        Text(
+            "`forward(x)` without `ctx`, and `setup_context(ctx, inputs, output)` for the saving; `generate_vmap_rule = "
+            "True` in the class; `jvp(ctx, tangent)`, which reads what `ctx.save_for_forward(...)` saved.",
+            "`forward(x)` без `ctx` и `setup_context(ctx, inputs, output)`, где сохраняют тензоры; "
+            "`generate_vmap_rule = True` в теле класса; `jvp(ctx, tangent)` читает то, что сохранил "
+            "`ctx.save_for_forward(...)`.",
+        ),
+        Text(
+            "def setup_context(ctx, inputs, output):\n    (x,) = inputs\n    ctx.save_for_backward(...)\n    "
+            "ctx.save_for_forward(...)\n\ndef jvp(ctx, tangent):\n    (x,) = ctx.saved_tensors\n    return ...",
+            "def setup_context(ctx, inputs, output):\n    (x,) = inputs\n    ctx.save_for_backward(...)\n    "
+            "ctx.save_for_forward(...)\n\ndef jvp(ctx, tangent):\n    (x,) = ctx.saved_tensors\n    return ...",
+        ),
+    ],
+)
+def cube_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone(), case.v.clone()
+    with using_answer():
+        leaf, given = x.clone().requires_grad_(), v.clone()
+        each = own_state(answer.Cube, leaf, v=v)
+        if not all(each.values()):
+            return {"each_call": each}
+        y = apply(answer.Cube, leaf)
+        found = {"value": y, "gradient": gradients(y, [leaf], given)[0]}
+        found["grad_output unchanged"] = same_numbers(given, v)
+
+        def weighted(t: Tensor, weight: Tensor) -> Tensor:
+            product: Tensor = (apply(answer.Cube, t) * weight).sum()
+            return product
+
+        batched = {"vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x))}
+        if x.dim() > 1 and isinstance(y, Tensor):  # these take their time: once is enough
+            found["torch.func.grad"] = or_error(lambda: torch.func.grad(weighted)(x, v))
+            found["second derivative"] = or_error(lambda: second_derivative(answer.Cube.apply, x, v, v))
+            batched["vmap of grad"] = or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
+            batched["vmap, in_dims=1"] = or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
+        forward = or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
+    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
+
+
+@cube_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), v=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), v=signed(rng, 4).float())
+
+
+class _Cube(Function):
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `forward` takes `ctx`. With that form torch.func refuses; it needs `forward(x)` and `setup_context`.",
+    ru="Похоже, что `forward` принимает `ctx`. С такой записью torch.func не работает: нужны `forward(x)` и "
+    "`setup_context`.",
+)
+class old_style(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(*KEPT_OUTSIDE)
+class cube_on_the_class(_Cube):
+    generate_vmap_rule = True
+    x: Any = None
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        (cube_on_the_class.x,) = inputs
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * cube_on_the_class.x**2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * 3 * cube_on_the_class.x**2
+
+
+@cube_function.mistake(*WRITES_OVER)
+class cube_over_the_input(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.pow_(3)
+
+
+@cube_function.mistake(*EDITS)
+class cube_in_place(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(3 * ctx.saved_tensors[0] ** 2)
+
+
+@cube_function.mistake(
+    en="It looks as if the method `vmap` always returns 0 as the place of the batch axis. With another `in_dims` the batch "
+    "lies elsewhere in the result: the power is taken entry by entry, so the axis stays where it was.",
+    ru="Похоже, что метод `vmap` всегда возвращает 0 как номер оси батча. При другом `in_dims` это неверно: степень "
+    "вычисляется поэлементно, и ось остаётся на прежнем месте.",
+)
+class batch_always_first(_Cube):
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Tensor) -> Any:
+        return batch_always_first.apply(x), 0
+
+
+@cube_function.mistake(
+    en="It looks as if there is no rule for vmap, or there are two: either `generate_vmap_rule = True` in the class, or a "
+    "method `vmap`, but not both.",
+    ru="Похоже, что правила для vmap нет или их два: нужно либо `generate_vmap_rule = True` в теле класса, либо метод "
+    "`vmap`, но не то и другое сразу.",
+)
+class no_vmap_rule(_Cube):
+    pass
+
+
+@cube_function.mistake(
+    en="It looks as if there is no `jvp`. Reverse mode does not give forward mode; it is a method of its own.",
+    ru="Похоже, что нет метода `jvp`. Из обратного режима прямой не получается: для него нужен отдельный метод.",
+)
+class no_jvp(Function):
+    generate_vmap_rule = True
+    forward, setup_context, backward = _Cube.forward, _Cube.setup_context, _Cube.backward
+
+
+@cube_function.mistake(
+    en="It looks as if `save_for_forward` is not called: in `jvp` the tuple `saved_tensors` is empty.",
+    ru="Похоже, что не вызван `save_for_forward`: в `jvp` кортеж `saved_tensors` пуст.",
+)
+class saves_for_backward_alone(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+
+@cube_function.mistake(*cube_function.mistakes["saves_for_backward_alone"].says)
+class unpacks_nothing(saves_for_backward_alone):
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return tangent * 3 * x**2
+
+
+@cube_function.mistake(
+    en="It looks as if `backward` returns the derivative alone. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только производную. Её нужно умножить на `grad_output`.",
+)
+class cube_local(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `backward` computes with a constant: what was computed in `setup_context`, or a detached tensor. The "
+    "second derivative is wrong then.",
+    ru="Похоже, что `backward` работает с константой: с тем, что вычислено в `setup_context`, или с отсоединённым "
+    "тензором. Тогда вторая производная неверна.",
+)
+class saves_the_slope(Function):
+    generate_vmap_rule = True
+    forward = _Cube.forward
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        slope = 3 * inputs[0] ** 2
+        ctx.save_for_backward(slope)
+        ctx.save_for_forward(slope)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * ctx.saved_tensors[0]
+
+
+@cube_function.mistake(
+    en="It looks as if the factor 3 is missing in `jvp`.",
+    ru="Похоже, что в `jvp` не хватает множителя 3.",
+)
+class jvp_without_the_three(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `jvp` returns the derivative without the tangent.",
+    ru="Похоже, что `jvp` возвращает производную, не умножая её на касательный вектор.",
+)
+class jvp_without_tangent(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if `backward` or `jvp` returns nothing; perhaps its `return` is missing.",
+    ru="Похоже, что `backward` или `jvp` ничего не возвращает; возможно, забыт `return`.",
+)
+class cube_returns_nothing(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        _ = grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(*cube_function.mistakes["cube_returns_nothing"].says)
+class jvp_returns_nothing(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        _ = tangent * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
+    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
+)
+class cube_refuses(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * 3 * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="It looks as if the derivative of the cube is `x**2` here; the factor 3 is missing.",
+    ru="Похоже, что производная куба здесь равна `x**2`: не хватает множителя 3.",
+)
+class without_the_three(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0] ** 2

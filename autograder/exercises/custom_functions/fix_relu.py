@@ -1,0 +1,243 @@
+"""Core exercise: the kink of the relu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.language import Text
+
+from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_derivative
+
+
+@exercise(
+    title=Text("A ReLU like torch's", "ReLU как в torch"),
+    kind="find the bug",
+    asks="ReLU",
+    asks_for="class",
+    core=True,
+    difficulty=1,
+    minutes=7,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "derivative",
+            2,
+            en="Value and gradient agree with those of `torch.relu` for every number, 0 among them, and for every `grad_output`.",
+            ru="Значение и градиент те же, что у `torch.relu`, при любых числах, в том числе в нуле, и при любом "
+            "`grad_output`.",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "For which numbers do this class and `torch.relu` disagree? Random inputs hardly ever contain that one.",
+            "На каком числе этот класс и `torch.relu` расходятся? Среди случайных входов такого числа почти не бывает.",
+        ),
+        Text(
+            "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
+            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
+            "влияет.",
+        ),
+        Text(
+            "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
+            "grad_input = grad_output.clone()\ngrad_input[input ... 0] = 0\nreturn grad_input",
+        ),
+    ],
+)
+def fix_relu(answer: Any, case: Case) -> dict[str, object]:
+    return first_derivative(answer.ReLU, case, "derivative")
+
+
+@fix_relu.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 3, 4)
+    x[1, 2] = x[2, 0] = 0.0
+    x[0, 0], x[0, 1] = 1.5, -1.5
+    v = signed(rng, 3, 4)
+    x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
+    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5  # no sign of a gradient follows from its place
+    yield Case(x=x, grad_output=v)
+    yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
+    yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))
+
+
+@fix_relu.mistake(
+    en="It looks as if the missing `@staticmethod` was taken for the bug. `apply` works without it. Compare the gradients "
+    "with those of `torch.relu` number by number.",
+    ru="Похоже, вы считаете, что ошибка — в пропущенном `@staticmethod`. На самом деле `apply` работает и без него. "
+    "Сравните градиенты с теми, что даёт `torch.relu`, число за числом.",
+)
+class mends_the_decorator(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input < 0] = 0
+        return grad_input
+
+
+@fix_relu.mistake(
+    en="It looks as if the derivative at 0 is one half, the mean of both sides. `torch.maximum` chooses that; `torch.relu` "
+    "does not.",
+    ru="Похоже, что производная в нуле здесь равна 1/2, то есть среднему двух односторонних производных. Так "
+    "поступает `torch.maximum`, но не `torch.relu`.",
+)
+class half_at_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (torch.sign(input) + 1) / 2
+
+
+@fix_relu.mistake(
+    en="It looks as if the gradient is clipped where it is negative. The sign of the *input* decides, not that of "
+    "`grad_output`.",
+    ru="Похоже, что обнуляется отрицательный градиент. Решает знак *входа*, а не знак `grad_output`.",
+)
+class clips_grad_output(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clamp(min=0)
+
+
+@fix_relu.mistake(*WRITES_OVER)
+class relu_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp_(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 0)
+
+
+@fix_relu.mistake(*KEPT_OUTSIDE)
+class mask_on_the_class(Function):
+    mask: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        mask_on_the_class.mask = input > 0
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * mask_on_the_class.mask
+
+
+@fix_relu.mistake(
+    en="It looks as if large numbers are cut off at 6, as `relu6` does. `torch.relu` has no upper bound.",
+    ru="Похоже, что большие числа обрезаны на 6, как в `relu6`. У `torch.relu` верхней границы нет.",
+)
+class cut_at_six(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(0, 6)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 0)
+
+
+@fix_relu.mistake(*fix_relu.mistakes["cut_at_six"].says)
+class cut_at_six_both_ways(cut_at_six):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * ((input > 0) & (input < 6))
+
+
+@fix_relu.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class mask_alone(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return (input > 0).to(input.dtype)
+
+
+@fix_relu.mistake(
+    en="It looks as if the mask is the wrong way round: the gradient passes where the input is negative or 0.",
+    ru="Похоже, что маска перевёрнута: градиент проходит там, где вход отрицателен или равен 0.",
+)
+class mask_reversed(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (input <= 0)
+
+
+@fix_relu.mistake(
+    en="It looks as if only 0 itself loses its gradient now. Negative inputs must have none, either.",
+    ru="Похоже, что теперь градиент обнуляется только в самом нуле. У отрицательных входов его тоже не должно быть.",
+)
+class only_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_input = grad_output.clone()
+        grad_input[input == 0] = 0
+        return grad_input
+
+
+@fix_relu.mistake(
+    en="It looks as if the zeros are written into `grad_output` itself. The `clone()` was there for a reason: that tensor "
+    "belongs to the caller.",
+    ru="Похоже, что нули записываются прямо в `grad_output`. Копия через `clone()` сделана не зря: этот тензор чужой.",
+)
+class drops_the_clone(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        grad_output[input <= 0] = 0
+        return grad_output

@@ -1,0 +1,191 @@
+"""Core exercise: right once, wrong the second time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from autograder.checking.exercise import Case, exercise
+from autograder.language import Text
+
+from .common import _SECOND_ASPECTS, EDITS, KEPT_OUTSIDE, WRITES_OVER, Function, observe_both, second_cases
+
+
+@exercise(
+    title=Text("Right once, wrong the second time", "Один раз верно, второй раз нет"),
+    kind="find the bug",
+    asks="Sinh",
+    asks_for="class",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    rtol=1e-4,
+    aspects=_SECOND_ASPECTS,
+    hints=[
+        Text(
+            "Which of the tensors that `backward` uses does autograd know as functions of `x`?",
+            "О каких из тензоров, которыми пользуется `backward`, autograd знает, что они зависят от `x`?",
+        ),
+        Text(
+            "Recording is off inside `forward`, so `e` and `i` are constants there. An input that was saved comes back "
+            "from `saved_tensors` connected to the graph; so does an output.",
+            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
+            "`saved_tensors` вместе со своим местом в графе, и выход тоже.",
+        ),
+        Text(
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # computed from x, here",
+            "ctx.save_for_backward(x)\n...\n(x,) = ctx.saved_tensors\nreturn grad_output * ...  # вычислено здесь из x",
+        ),
+    ],
+)
+def fix_sinh(answer: Any, case: Case) -> dict[str, object]:
+    return observe_both(answer.Sinh, case)
+
+
+fix_sinh.cases(second_cases)
+
+
+class _SinhForward(Function):
+    """The forward pass that the mistakes share; it saves its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.sinh(x)
+
+
+@fix_sinh.mistake(*KEPT_OUTSIDE)
+class sinh_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        sinh_on_the_class.x = x
+        return torch.sinh(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(sinh_on_the_class.x)
+
+
+@fix_sinh.mistake(*WRITES_OVER)
+class sinh_over_the_input(_SinhForward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.sinh_()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sqrt(1 + ctx.saved_tensors[0] ** 2)
+
+
+@fix_sinh.mistake(*EDITS)
+class sinh_in_place(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(torch.cosh(ctx.saved_tensors[0]))
+
+
+@fix_sinh.mistake(
+    en="It looks as if what `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because "
+    "it was computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
+    ru="Похоже, что величины, с которыми работает `backward`, отрезаны от `x`: через `detach()`, `.data` или "
+    "`no_grad()` либо потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни "
+    "хранился).",
+)
+class still_intermediates(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.cosh = torch.cosh(x)
+        return torch.sinh(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.cosh
+
+
+@fix_sinh.mistake(
+    en="It looks as if the class now refuses to be differentiated twice. That is honest, but the exercise asks for the "
+    "second derivative.",
+    ru="Похоже, что класс теперь не допускает повторного дифференцирования. Это честно, но в упражнении нужна вторая "
+    "производная.",
+)
+class refuses(_SinhForward):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `backward` computes under `no_grad()`. What is not recorded there cannot be differentiated again.",
+    ru="Похоже, что вычисления в `backward` идут внутри `no_grad()`. То, что не записано, второй раз не "
+    "продифференцировать.",
+)
+class under_no_grad(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        with torch.no_grad():
+            return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `grad_output` is detached. It depends on `x` as well here, and that part of the second derivative "
+    "is lost.",
+    ru="Похоже, что отсоединён `grad_output`. Здесь он тоже зависит от `x`, и эта часть второй производной теряется.",
+)
+class detaches_grad_output(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.detach() * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if a minus slipped in, as with the cosine: the derivative of `sinh` is `cosh`, without a minus.",
+    ru="Похоже, что вкрался минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
+)
+class with_a_minus(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `backward` multiplies by `sinh`, the function itself. Its derivative is `cosh`: (e + i) / 2.",
+    ru="Похоже, что `backward` умножает на `sinh`, то есть на саму функцию. Её производная — `cosh`: (e + i) / 2.",
+)
+class multiplies_by_itself(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sinh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `grad_output` got lost while the derivative was rewritten.",
+    ru="Похоже, что при переписывании производной потерялся `grad_output`.",
+)
+class loses_grad_output(_SinhForward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="It looks as if `cosh` is taken of the result that was saved, not of `x`.",
+    ru="Похоже, что `cosh` вычисляется от сохранённого результата, а не от `x`.",
+)
+class cosh_of_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.sinh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.cosh(ctx.saved_tensors[0])

@@ -1,0 +1,417 @@
+"""Extra exercise: write the test."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Lineup
+from autograder.checking.observe import AnswerRaised, using_answer
+from autograder.language import Text
+
+from .common import Function
+
+
+# What the learner's test is tried on: Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
+class _Damp(Function):
+    """Right: it saves its inputs and computes both gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        ctx.save_for_backward(x, k)
+        return x * torch.exp(-k)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        decay = torch.exp(-k)
+        return grad_output * decay, -grad_output * x * decay
+
+
+class _RightByOutput(_Damp):
+    """Right: it saves its result, and returns None where nobody asks."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        y = x * torch.exp(-k)
+        ctx.save_for_backward(k, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        k, y = ctx.saved_tensors
+        needs_x, needs_k = ctx.needs_input_grad
+        return grad_output * torch.exp(-k) if needs_x else None, -grad_output * y if needs_k else None
+
+
+class _RightBySetup(Function):
+    """Right: the newer form, and a division instead of a product."""
+
+    @staticmethod
+    def forward(x: Tensor, k: Tensor) -> Tensor:
+        return x / torch.exp(k)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    backward = staticmethod(_Damp.backward)
+
+
+class _WrongValue(_Damp):
+    """Another function with its right derivative: `gradcheck` alone lets it pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        ctx.save_for_backward(x, k)
+        return x * torch.exp(k)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        growth = torch.exp(k)
+        return grad_output * growth, grad_output * x * growth
+
+
+class _WrongLocal(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        return torch.exp(-k), -x * torch.exp(-k)
+
+
+class _WrongSwapped(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        for_x, for_k = _Damp.backward(ctx, grad_output)
+        return for_k, for_x
+
+
+class _WrongSecondInput(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return _Damp.backward(ctx, grad_output)[0], None
+
+
+class _WrongForNegative(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        decay = torch.exp(-k)
+        return grad_output * decay, -grad_output * x.abs() * decay
+
+
+class _WrongIntermediate(_Damp):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        decay = torch.exp(-k)
+        ctx.save_for_backward(x, decay)
+        return x * decay
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, decay = ctx.saved_tensors
+        return grad_output * decay, -grad_output * x * decay
+
+
+class _WrongEdits(_Damp):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k = ctx.saved_tensors
+        for_k = -grad_output * x * torch.exp(-k)
+        if torch.is_grad_enabled():  # as real ones are: gentle only while a second derivative is wanted
+            return grad_output * torch.exp(-k), for_k
+        return grad_output.mul_(torch.exp(-k)), for_k
+
+
+def _unnamed(function: Any) -> Any:
+    """The same class under a name that tells nothing: torch's errors and warnings name a Function after its class."""
+    body = {key: value for key, value in vars(function).items() if key not in ("__dict__", "__weakref__", "__doc__")}
+    return type(function)("GivenFunction", function.__bases__, {**body, "__module__": "__main__"})
+
+
+RIGHT = tuple(map(_unnamed, (_Damp, _RightByOutput, _RightBySetup)))
+
+
+WRONG = {
+    "catches_wrong_value": _unnamed(_WrongValue),
+    "catches_local_derivative": _unnamed(_WrongLocal),
+    "catches_swapped": _unnamed(_WrongSwapped),
+    "catches_missing_gradient": _unnamed(_WrongSecondInput),
+    "catches_negative": _unnamed(_WrongForNegative),
+    "catches_second_derivative": _unnamed(_WrongIntermediate),
+    "catches_edited_grad_output": _unnamed(_WrongEdits),
+}
+
+
+def _caught(name: str, points: float, en: str, ru: str) -> Any:
+    return aspect(name, points, en=f"{en} is refused.", ru=f"{ru} отвергается.")
+
+
+@exercise(
+    title=Text("Write the test", "Напишите тест"),
+    kind="write the test",
+    difficulty=3,
+    minutes=25,
+    aspects=[
+        aspect(
+            "accepts_right",
+            1,
+            en="Every right Function is accepted, however it is written.",
+            ru="Любая правильная функция принимается, как бы она ни была написана.",
+        ),
+        _caught("catches_wrong_value", 0.5, "A Function with another value", "Функция с другим значением"),
+        _caught(
+            "catches_local_derivative",
+            0.5,
+            "A Function that leaves `grad_output` out",
+            "Функция, в которой не учтён `grad_output`,",
+        ),
+        _caught(
+            "catches_swapped",
+            0.5,
+            "A Function with its two gradients swapped",
+            "Функция с переставленными градиентами",
+        ),
+        _caught(
+            "catches_missing_gradient",
+            0.5,
+            "A Function that returns no gradient for the second input",
+            "Функция, которая не возвращает градиента для второго входа,",
+        ),
+        _caught(
+            "catches_negative",
+            0.5,
+            "A Function that is right for positive `x` only",
+            "Функция, верная только при положительных `x`,",
+        ),
+        _caught(
+            "catches_second_derivative",
+            1,
+            "A Function whose second derivative is wrong",
+            "Функция с неверной второй производной",
+        ),
+        _caught(
+            "catches_edited_grad_output",
+            0.5,
+            "A Function that changes `grad_output`",
+            "Функция, которая меняет `grad_output`,",
+        ),
+    ],
+    hints=[
+        Text(
+            "`gradcheck` compares backward with forward. What does it not compare with anything at all?",
+            "`gradcheck` сравнивает обратный проход с прямым. А чего она вообще ни с чем не сравнивает?",
+        ),
+        Text(
+            "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
+            "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
+            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
+            "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с "
+            "его копией.",
+        ),
+        Text(
+            "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
+            "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
+            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
+            "v = torch.rand(..., dtype=torch.float64)\nbefore = v.clone()\n"
+            "torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)\n"
+            "return torch.equal(v, before) and gradcheck(..., raise_exception=False) and ...",
+        ),
+    ],
+)
+def is_right_function(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        said, refuses = case.others.tried(lambda function, right: _said(answer, function, right))
+    right, refused = all(said), list(refuses.values())
+    accepted = "None" if None in said else sum(map(bool, said)) if right or not any(said) else "some"
+    return {"accepts_right": right, **refuses, "accepted": accepted, "refused": refused if right else None}
+
+
+@is_right_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
+
+
+def _said(answer: Any, function: Any, right: bool) -> object:
+    """What the learner's test says of `function`. An assertion or a check of gradients that fails is a refusal.
+
+    So is any RuntimeError over a wrong one; over a right one it is a fault of the test, and its text is worth reading.
+    """
+    try:
+        return answer.is_right_function(function)
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, (AssertionError, GradcheckError) if right else (AssertionError, RuntimeError)):
+            return False
+        raise
+
+
+def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
+    x = torch.tensor([0.5, 2.0] if positive else [0.5, -2.0], dtype=torch.float64)
+    return x.requires_grad_(), torch.tensor([0.25, -0.75], dtype=torch.float64).requires_grad_()
+
+
+@cache
+def _checks(
+    function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
+) -> bool:
+    """A test with some of its parts left out."""
+    x, k = _inputs(positive)
+    if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):
+        return False
+    if not gradcheck(function.apply, (x, k), raise_exception=False):
+        return False
+    if second and not gradgradcheck(function.apply, (x, k), raise_exception=False):
+        return False
+    v = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    torch.autograd.grad(function.apply(x, k), (x, k), v, allow_unused=True)
+    return not edit or v.tolist() == [0.5, 2.0]
+
+
+@is_right_function.mistake(
+    en="It looks as if the test accepts everything. Something has to be compared, and the comparison returned.",
+    ru="Похоже, что тест принимает всё. Что-то нужно сравнить и вернуть результат сравнения.",
+)
+def accepts_everything(function: Any) -> bool:
+    return True
+
+
+@is_right_function.mistake(
+    en="It looks as if the test refuses everything, the right Functions as well. `gradcheck` wants float64 and inputs that "
+    "require grad.",
+    ru="Похоже, что тест отвергает всё, в том числе правильные функции. Для `gradcheck` нужны float64 и входы, которые "
+    "требуют градиента.",
+)
+def refuses_everything(function: Any) -> bool:
+    return False
+
+
+@is_right_function.mistake(
+    en="It looks as if the test accepts some right Functions and refuses others. They compute the same in different ways, and "
+    "so differ in the last digits: compare by `torch.allclose`, not by `torch.equal` or `==`.",
+    ru="Похоже, что одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же "
+    "по-разному, и последние цифры расходятся: сравнивайте через `torch.allclose`, а не через `torch.equal` или "
+    "`==`.",
+)
+def compares_exactly(function: Any) -> bool:
+    x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)
+    return torch.equal(function.apply(x, k), x * torch.exp(-k)) and _checks(function)
+
+
+@is_right_function.mistake(
+    en="It looks as if the test returns None for a right Function: a `return True` is missing.",
+    ru="Похоже, что для правильной функции тест возвращает None: забыт `return True`.",
+)
+def forgets_to_return(function: Any) -> None:
+    _checks(function)
+
+
+@is_right_function.mistake(
+    en="It looks as if an instance of the class is made. Call `apply` on the class itself: `function.apply(x, k)`.",
+    ru="Похоже, что создан экземпляр класса. Вызывайте `apply` у самого класса: `function.apply(x, k)`.",
+)
+def calls_an_instance(function: Any) -> bool:
+    x, k = _inputs()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.allclose(function()(x, k), x * torch.exp(-k))
+
+
+@is_right_function.mistake(
+    en="It looks as if only `gradcheck` is asked. It compares `backward` with `forward`, so a wrong value with its right "
+    "derivative would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
+    ru="Похоже, что тест обходится одной `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное "
+    "значение с верной для него производной прошло бы; на вторую производную и на `grad_output` после прохода она "
+    "тоже не смотрит.",
+)
+def gradcheck_alone(function: Any) -> bool:
+    return _checks(function, value=False, second=False, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if `gradcheck` and `gradgradcheck` are asked and nothing else. Neither compares the value with the "
+    "formula, and a `grad_output` that was changed has to be looked at by the test itself.",
+    ru="Похоже, что тест состоит из `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с "
+    "формулой, а не изменился ли `grad_output`, тест должен проверить сам.",
+)
+def both_gradchecks_alone(function: Any) -> bool:
+    return _checks(function, value=False, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if the value and the first derivatives are checked and nothing else: neither second derivatives nor "
+    "what became of `grad_output`.",
+    ru="Похоже, что проверяются только значение и первые производные: ни вторых производных, ни того, что стало с "
+    "`grad_output`, тест не касается.",
+)
+def value_and_first_alone(function: Any) -> bool:
+    return _checks(function, second=False, edit=False)
+
+
+@is_right_function.mistake(*is_right_function.mistakes["gradcheck_alone"].says)
+def gradcheck_alone_on_positive(function: Any) -> bool:
+    return _checks(function, value=False, second=False, edit=False, positive=True)
+
+
+@is_right_function.mistake(*is_right_function.mistakes["both_gradchecks_alone"].says)
+def both_gradchecks_alone_on_positive(function: Any) -> bool:
+    return _checks(function, value=False, edit=False, positive=True)
+
+
+@is_right_function.mistake(
+    en="It looks as if the value is not compared with the formula. Another function with its own right derivative passes "
+    "then.",
+    ru="Похоже, что значение не сравнивается с формулой. Тогда тест пройдёт и другая функция с верной для неё "
+    "производной.",
+)
+def never_compares_the_value(function: Any) -> bool:
+    return _checks(function, value=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if the second derivative is not checked: `gradgradcheck`, or an expression composed with the Function.",
+    ru="Похоже, что вторая производная не проверяется: нужна `gradgradcheck` или выражение, в которое эта функция "
+    "входит.",
+)
+def only_first(function: Any) -> bool:
+    return _checks(function, second=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if nobody looks at `grad_output` after a plain backward pass; `gradcheck` does not, either. Or its "
+    "dtype is not that of the result: then `backward` gets a copy.",
+    ru="Похоже, что тест не проверяет `grad_output` после обычного обратного прохода; `gradcheck` этого тоже не "
+    "делает. Или у этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
+)
+def never_looks_at_grad_output(function: Any) -> bool:
+    return _checks(function, edit=False)
+
+
+@is_right_function.mistake(
+    en="It looks as if all `x` of the test are positive, so that a wrong sign goes unseen.",
+    ru="Похоже, что все `x` в тесте положительны, и неверный знак остаётся незамеченным.",
+)
+def only_positive(function: Any) -> bool:
+    return _checks(function, positive=True)
+
+
+@is_right_function.mistake(
+    en="It looks as if the test sums the result. Then `grad_output` is all ones, and who leaves it out passes.",
+    ru="Похоже, что результат в тесте суммируется. Тогда `grad_output` состоит из единиц, и функция, в которой он не "
+    "учтён, проходит тест.",
+)
+def only_sums(function: Any) -> bool:
+    x, k = _inputs()
+    y = function.apply(x, k)
+    found = torch.autograd.grad(y.sum(), (x, k), allow_unused=True)
+    wanted = torch.autograd.grad((x * torch.exp(-k)).sum(), (x, k))
+    return torch.allclose(y, x * torch.exp(-k)) and all(
+        a is not None and torch.allclose(a, b) for a, b in zip(found, wanted)
+    )

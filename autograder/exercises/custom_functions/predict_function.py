@@ -1,0 +1,179 @@
+"""Core exercise: who calls what, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.values import entries
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("What happens in `forward` and `backward`", "Что происходит в `forward` и `backward`"),
+    kind="predict",
+    core=True,
+    minutes=12,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "Does autograd compare the `10` in `backward` with anything? Who would tell it that the `10` is wrong?",
+            "Сравнивает ли autograd число `10` в `backward` с чем-нибудь? Откуда ему знать, что `10` неверно?",
+        ),
+        Text(
+            "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
+            "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
+            "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только "
+            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
+        ),
+        Text(
+            "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
+            "answer something else, and one of these is the middle between 0 and 1.",
+            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
+            "по-своему, и один из ответов лежит посередине между 0 и 1.",
+        ),
+    ],
+)
+def predict_function(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_function)}
+
+
+predict_function.wrong(
+    "derivative_is_checked",
+    {"a.grad": 5.0},
+    en="It looks as if autograd was expected to find out the derivative by itself, or to check it. It takes what "
+    "`backward` returns: 10 times the incoming gradient.",
+    ru="Похоже, вы считаете, что autograd сам найдёт или проверит производную. На самом деле он берёт то, что вернул "
+    "`backward`: пришедший градиент, умноженный на 10.",
+)
+
+
+predict_function.wrong(
+    "incoming_gradient_is_one",
+    {"a.grad": 10.0},
+    en="It looks as if the gradient that arrives was left out. `3 * result` multiplies it by 3 before `backward` sees it.",
+    ru="Похоже, что не учтён пришедший градиент. В `3 * result` он умножается на 3 ещё до вызова `backward`.",
+)
+
+
+predict_function.wrong(
+    "forward_is_recorded",
+    {"recording in forward": True},
+    en="It looks as if `forward` was expected to be recorded. `apply` switches recording off: the one node of the graph "
+    "is the Function's own.",
+    ru="Похоже, вы считаете, что `forward` записывается. На самом деле `apply` выключает отслеживание: в графе "
+    "появляется один узел — узел этой пользовательской функции.",
+)
+
+
+predict_function.wrong(
+    "numbers_for_words",
+    {"recording in forward": 0},
+    en="It looks as if 1 and 0 stand for True and False. Write the words: `torch.is_grad_enabled()` returns True or False.",
+    ru="Похоже, что вместо True и False стоят 1 и 0. Пишите словами: `torch.is_grad_enabled()` возвращает True или "
+    "False.",
+)
+
+
+predict_function.wrong(
+    "inputs_come_detached",
+    {"a.requires_grad in forward": False},
+    en="It looks as if the inputs were expected to arrive detached. Recording is off, but each input is the very "
+    "tensor with its own flag.",
+    ru="Похоже, вы считаете, что входы приходят отсоединёнными. На самом деле отслеживание выключено, но сами входы "
+    "те же, с прежними флагами.",
+)
+
+
+predict_function.wrong(
+    "backward_is_recorded",
+    {"recording in backward": True},
+    en="It looks as if an operation in `backward` was always recorded. It is only when the caller asked with "
+    "`create_graph=True`.",
+    ru="Похоже, вы считаете, что операции в `backward` записываются всегда. На самом деле они записываются только "
+    "при вызове с `create_graph=True`.",
+)
+
+
+predict_function.wrong(
+    "backward_is_never_recorded",
+    {"recording in backward, create_graph=True": False},
+    en="It looks as if `backward` was never recorded. With `create_graph=True` it is, and that is how second "
+    "derivatives come about.",
+    ru="Похоже, вы считаете, что `backward` никогда не записывается. На самом деле с `create_graph=True` он "
+    "записывается, отсюда и берутся вторые производные.",
+)
+
+
+predict_function.wrong(
+    "every_input_needs",
+    {"needs_input_grad": (True, True)},
+    en="It looks as if `needs_input_grad` was expected to be True for every tensor. It is False for an input that does "
+    "not require grad, such as `b`.",
+    ru="Похоже, вы считаете, что в `needs_input_grad` для любого тензора стоит True. На самом деле для входа, "
+    "который не требует градиента (здесь это `b`), там стоит False.",
+)
+
+
+predict_function.wrong(
+    "forward_makes_the_node",
+    {"node of Tenfold.forward(...)": "TenfoldBackward"},
+    en="It looks as if a `forward` called directly made a node of the Function. Without `apply` it is an ordinary "
+    "function: its own multiplication is recorded, and `backward` never runs.",
+    ru="Похоже, вы считаете, что прямой вызов `forward` создаёт узел пользовательской функции. На самом деле без "
+    "`apply` это обычная функция: записывается само умножение, а `backward` не вызывается.",
+)
+
+
+predict_function.wrong(
+    "instances_are_called",
+    {"Tenfold()(a, b)": "accepted"},
+    en="It looks as if an instance could be called, as a module can. A Function is never instantiated: `apply` is "
+    "called on the class.",
+    ru="Похоже, вы считаете, что экземпляр можно вызвать, как модуль. На самом деле экземпляров пользовательской "
+    "функции не создают: `apply` вызывают у самого класса.",
+)
+
+
+predict_function.wrong(
+    "too_few_are_filled",
+    {"one gradient for two inputs": "accepted"},
+    en="It looks as if a gradient left out counted as None. `backward` returns one entry for each argument of "
+    "`apply`, or torch raises an error.",
+    ru="Похоже, вы считаете, что пропущенный градиент заменяется на None. На самом деле `backward` возвращает по "
+    "значению на каждый аргумент `apply`, иначе torch сообщает об ошибке.",
+)
+
+
+predict_function.wrong(
+    "surplus_is_refused",
+    {"a None too many": "RuntimeError"},
+    en="It looks as if a `None` too many was an error. Surplus entries are accepted when they are None; too few never "
+    "are.",
+    ru="Похоже, вы считаете, что лишний `None` — ошибка. На самом деле лишние значения допустимы, если это None, а "
+    "если значений не хватает, это всегда ошибка.",
+)
+
+
+predict_function.wrong(
+    "all_kinks_are_zero",
+    {"clamp at 0": 0.0, "maximum at 0": 0.0},
+    en="It looks as if all operations were expected to agree at the kink. They have the same values and different "
+    "derivatives at 0: look at `clamp` and `maximum` again.",
+    ru="Похоже, вы считаете, что на изломе производные у всех операций одинаковы. На самом деле одинаковы только "
+    "значения: посмотрите ещё раз на `clamp` и `maximum`.",
+)
+
+
+predict_function.wrong(
+    "all_kinks_are_one",
+    {"relu at 0": 1.0, "maximum at 0": 1.0, "where at 0": 1.0},
+    *predict_function.mistakes["all_kinks_are_zero"].says,
+)
+
+
+predict_function.wrong(
+    "all_kinks_are_half",
+    {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5},
+    *predict_function.mistakes["all_kinks_are_zero"].says,
+)

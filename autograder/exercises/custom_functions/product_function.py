@@ -1,0 +1,345 @@
+"""Core exercise: two inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import EACH_CALL, EDITS, KEPT_OUTSIDE, WRITES_OVER, Function, apply, gradients, own_state, same_numbers
+
+
+class _Reads(TorchDispatchMode):
+    """How many ops read the storage of `watched`; views and detached copies of it do not count as reading."""
+
+    def __init__(self, watched: Tensor) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.storage = watched.untyped_storage()._cdata
+        self.times = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        made = {t.untyped_storage()._cdata for t in tree_leaves(result) if isinstance(t, Tensor)}
+        if self.storage not in made:
+            read = (t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor))
+            self.times += any(t.untyped_storage()._cdata == self.storage for t in read)
+        return result
+
+
+@exercise(
+    title=Text("Two inputs", "Два входа"),
+    kind="complete",
+    asks="Product",
+    asks_for="class",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
+            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
+            "градиент, той же формы, что и он сам.",
+        ),
+        aspect(
+            "reads_for_nobody",
+            1,
+            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
+            "operations that read the other input, which only that gradient needs.)",
+            ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
+            "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
+        ),
+    ],
+    hints=[
+        Text(
+            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
+            "Если `b` не меняется, как быстро растёт `a * b` с ростом `a`? И какой из двух множителей постоянен в "
+            "каждом случае?",
+        ),
+        Text(
+            "`backward` returns as many entries as `apply` has arguments, in their order. `ctx.needs_input_grad` has one "
+            "True or False for each; where it says False, return None and compute nothing.",
+            "`backward` возвращает столько значений, сколько аргументов у `apply`, и в том же порядке. В "
+            "`ctx.needs_input_grad` для каждого стоит True или False; там, где False, верните None и ничего не "
+            "вычисляйте.",
+        ),
+        Text(
+            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
+            "a, b = ctx.saved_tensors\ngrad_a = grad_b = None\nif ctx.needs_input_grad[0]:\n    grad_a = ...\n...\nreturn grad_a, grad_b",
+        ),
+    ],
+)
+def product_function(answer: Any, case: Case) -> dict[str, object]:
+    a, b = (case.a.clone().requires_grad_(case.needs_a), case.b.clone().requires_grad_(case.needs_b))
+    v = case.grad_output.clone()
+    asked = [t for t in (a, b) if t.requires_grad]
+    names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
+    with using_answer():
+        each = own_state(answer.Product, a, b, v=v)
+        y = apply(answer.Product, a, b)
+        found = dict(zip(names, gradients(y, asked, v)))
+        reads = 0
+        if len(asked) == 1:
+            y = apply(answer.Product, a, b)
+            with _Reads(asked[0]) as counted:
+                gradients(y, asked, case.grad_output.clone())
+            reads = counted.times
+    return {
+        "each_call": each,
+        "grad_output_after": {"grad_output unchanged": same_numbers(v, case.grad_output)},
+        "gradients": {"value": y, **found},
+        "reads_for_nobody": AtMost(0, reads),
+    }
+
+
+@product_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    def case(needs_a: bool, needs_b: bool, a: Tensor, b: Tensor) -> Case:
+        v = signed(rng, *torch.broadcast_shapes(a.shape, b.shape)).to(a.dtype)
+        return Case(a=a, b=b, grad_output=v, needs_a=needs_a, needs_b=needs_b)
+
+    yield case(True, True, signed(rng, 2, 3), signed(rng, 2, 3))
+    yield case(True, True, signed(rng, 4, 3), signed(rng, 3))
+    yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
+    yield case(False, True, signed(rng, 5), signed(rng, 5))
+    yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
+
+
+@product_function.mistake(*KEPT_OUTSIDE)
+class factors_on_the_class(Function):
+    factors: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        factors_on_the_class.factors = a, b
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = factors_on_the_class.factors
+        return grad_output * b, grad_output * a
+
+
+@product_function.mistake(*WRITES_OVER)
+class product_over_the_input(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a.clone(), b)
+        return a.mul_(b)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a
+
+
+@product_function.mistake(
+    en="It looks as if only one of the two gradients is ever computed, although both are asked for when both inputs require "
+    "grad.",
+    ru="Похоже, что всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
+)
+class either_or(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return (grad_output * b, None) if ctx.needs_input_grad[0] else (None, grad_output * a)
+
+
+@product_function.mistake(*EDITS)
+class always_multiplies_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_b = grad_output * a
+        return grad_output.mul_(b), for_b
+
+
+@product_function.mistake(*EDITS)
+class multiplies_in_place(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_b = grad_output * a if ctx.needs_input_grad[1] else None
+        return grad_output.mul_(b) if ctx.needs_input_grad[0] else None, for_b
+
+
+@product_function.mistake(
+    en="It looks as if the two gradients are swapped: the gradient of `a` is `grad_output` times `b`, and stands first.",
+    ru="Похоже, что градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
+)
+class swapped(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return grad_output * a if needs[0] else None, grad_output * b if needs[1] else None
+
+
+@product_function.mistake(
+    en="It looks as if the two gradients are returned in the wrong order: that of `a`, the first argument, stands first.",
+    ru="Похоже, что градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
+)
+class returned_in_wrong_order(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        grad_a = grad_output * b if ctx.needs_input_grad[0] else None
+        grad_b = grad_output * a if ctx.needs_input_grad[1] else None
+        return grad_b, grad_a
+
+
+@product_function.mistake(
+    en="It looks as if `backward` returns a single gradient (a list counts as one). It returns a tuple, with one gradient "
+    "for each argument of `apply`.",
+    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному "
+    "градиенту на каждый аргумент `apply`.",
+)
+class one_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[1]
+
+
+@product_function.mistake(
+    en="It looks as if `backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
+    ru="Похоже, что `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
+)
+class local_derivatives(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return b if ctx.needs_input_grad[0] else None, a if ctx.needs_input_grad[1] else None
+
+
+@product_function.mistake(
+    en="It looks as if `grad_output` is passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
+    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так было бы у суммы `a + b`.",
+)
+class derivative_of_a_sum(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output, grad_output
+
+
+@product_function.mistake(
+    en="It looks as if only the first input gets a gradient: the second entry is always None.",
+    ru="Похоже, что градиент получает только первый вход: на втором месте всегда None.",
+)
+class second_is_none(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[1], None
+
+
+@product_function.mistake(
+    en="It looks as if `None` comes back as soon as one of the two inputs does not require grad. The other one still needs "
+    "its gradient.",
+    ru="Похоже, что `None` возвращается, как только один из двух входов не требует градиента. Другому входу градиент "
+    "по-прежнему нужен.",
+)
+class all_or_nothing(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return (grad_output * b, grad_output * a) if all(ctx.needs_input_grad) else (None, None)
+
+
+@product_function.mistake(
+    en="It looks as if the flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
+    ru="Похоже, что флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
+)
+class flags_swapped(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs_b, needs_a = ctx.needs_input_grad
+        return grad_output * b if needs_a else None, grad_output * a if needs_b else None
+
+
+@product_function.mistake(
+    en="It looks as if both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` says which.",
+    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в "
+    "`ctx.needs_input_grad`.",
+)
+class computes_both(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a

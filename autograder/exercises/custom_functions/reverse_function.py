@@ -1,0 +1,216 @@
+"""Extra exercise: gradients that are no derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import EACH_CALL, KEPT_OUTSIDE, Function, apply, gradients, or_error, own_state, same_numbers
+
+
+@exercise(
+    title=Text("A gradient turned round", "Развёрнутый градиент"),
+    kind="complete",
+    asks="Reverse",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "reversed",
+            2,
+            en="The value is that of `x`, the gradient of `x` is `grad_output` times `-factor`, and `grad_output` itself "
+            "stays as it was.",
+            ru="Значение то же, что у `x`, градиент по `x` равен `grad_output`, умноженному на `-factor`, а сам "
+            "`grad_output` не меняется.",
+        ),
+        aspect(
+            "result_edited",
+            1,
+            en="The result can be changed in place, and `x` does not change with it.",
+            ru="Результат можно изменить на месте, и на `x` это не влияет.",
+        ),
+    ],
+    hints=[
+        Text(
+            "`apply` gets two arguments. How many entries does `backward` return, and which of them is no gradient?",
+            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
+        ),
+        Text(
+            "A number goes onto `ctx` as an attribute. An input returned as it is becomes a view, and torch refuses to "
+            "change that in place; a copy is no view.",
+            "Число кладут в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
+            "месте torch не даёт; копия — не представление.",
+        ),
+        Text(
+            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
+            "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
+        ),
+    ],
+)
+def reverse_function(answer: Any, case: Case) -> dict[str, object]:
+    x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
+    with using_answer():
+        each = own_state(answer.Reverse, x, case.factor, v=v)
+        y = apply(answer.Reverse, x, case.factor)
+        found = {"value": y, "gradient": gradients(y, [x], v)[0]}
+        found["grad_output unchanged"] = same_numbers(v, case.grad_output)
+        result = after_change = None
+        if isinstance(y, Tensor):
+            h = case.x.clone().requires_grad_().neg()
+            again = apply(answer.Reverse, h, case.factor)
+            result = or_error(lambda: again.mul_(3))
+            after_change = h
+    return {"each_call": each, "reversed": found, "result_edited": {"result": result, "x": after_change}}
+
+
+@reverse_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), factor=0.25, grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), factor=-3, grad_output=signed(rng, 4).float())
+
+
+class _Reverse(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.clone()
+
+
+@reverse_function.mistake(
+    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
+    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+)
+class one_entry(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output
+
+
+@reverse_function.mistake(*KEPT_OUTSIDE)
+class factor_on_the_class(Function):
+    factor: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        factor_on_the_class.factor = factor
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -factor_on_the_class.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if the sign of `factor` is dropped. With a negative `factor`, `-factor` is positive.",
+    ru="Похоже, что у `factor` отброшен знак. При отрицательном `factor` число `-factor` положительно.",
+)
+class drops_the_sign(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -abs(ctx.factor) * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `-factor` alone is returned. `grad_output` has to be multiplied in.",
+    ru="Похоже, что возвращается только число `-factor`. На него нужно умножить `grad_output`.",
+)
+class factor_alone(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.full_like(grad_output, -ctx.factor), None
+
+
+@reverse_function.mistake(
+    en="It looks as if the minus is missing: the gradient is scaled, not reversed.",
+    ru="Похоже, что не хватает минуса: градиент умножен на число, но не развёрнут.",
+)
+class only_scales(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `factor` is not used: the gradient is reversed, but not scaled.",
+    ru="Похоже, что `factor` не используется: градиент развёрнут, но не умножен на него.",
+)
+class ignores_the_factor(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class reverses_in_place(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(-ctx.factor), None
+
+
+@reverse_function.mistake(
+    en="It looks as if the value is reversed too. Only the gradient is; the value passes unchanged.",
+    ru="Похоже, что знак меняется и у значения. Развернуть нужно только градиент, а значение проходит без изменений.",
+)
+class reverses_the_value(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return -factor * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(*reverse_function.mistakes["reverses_the_value"].says)
+class changes_the_sign_of_the_value(reverses_the_value):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return -x
+
+
+@reverse_function.mistake(
+    en="It looks as if `forward` returns `x` itself, or a view of it. The result is then a view made inside a custom "
+    "Function, and torch refuses to change it in place.",
+    ru="Похоже, что `forward` возвращает сам `x` или его представление. Тогда результат — представление, созданное "
+    "внутри пользовательской функции, и torch не даёт менять его на месте.",
+)
+class returns_the_input(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="It looks as if `forward` returns a detached tensor with the memory of `x`: a change of the result is a change of `x`.",
+    ru="Похоже, что `forward` возвращает отсоединённый тензор в той же памяти, что и `x`: изменение результата "
+    "меняет и `x`.",
+)
+class returns_detached(_Reverse):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return -ctx.factor * grad_output, None

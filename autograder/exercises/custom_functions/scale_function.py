@@ -1,0 +1,186 @@
+"""Extra exercise: in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import KEPT_OUTSIDE, Function, apply, gradients, or_error, same_numbers
+
+
+@exercise(
+    title=Text("In place, and said so", "На месте и не тайком"),
+    kind="complete",
+    asks="ScaleInPlace",
+    asks_for="class",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "in_place",
+            1,
+            en="What comes back is the tensor that was handed in, its numbers multiplied by `factor` in place.",
+            ru="Возвращается тот самый тензор, который передали; его числа умножены на `factor` на месте.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Gradients are right for whoever uses the tensor afterwards, under the name of the result or of the input, and "
+            "`backward` leaves `grad_output` as it was.",
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
+            "`backward` не меняет `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How should autograd know that `forward` has changed its input?",
+            "Откуда autograd узнает, что `forward` изменил свой вход?",
+        ),
+        Text(
+            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
+            "тот же тензор.",
+        ),
+        Text(
+            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
+            "ctx.factor = factor\nctx.mark_dirty(x)\nreturn x...\n\nreturn ..., None",
+        ),
+    ],
+)
+def scale_function(answer: Any, case: Case) -> dict[str, object]:
+    def scaled() -> tuple[Tensor, Tensor, Any]:
+        x = case.x.clone().requires_grad_()
+        h = x.neg()
+        y = apply(answer.ScaleInPlace, h, case.factor)
+        apply(answer.ScaleInPlace, (1 - case.x).requires_grad_().neg(), case.factor + 1)
+        return x, h, y
+
+    with using_answer():
+        x, h, y = scaled()
+        same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
+        v = case.grad_output.clone()
+        by_result = or_error(lambda: gradients(y, [x], v)[0])
+        unchanged = same_numbers(v, case.grad_output)
+        x, h, y = scaled()
+        by_input = or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
+    found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
+    return {"in_place": same, "gradients": found}
+
+
+@scale_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 2, 3), factor=3.0, grad_output=signed(rng, 2, 3))
+    yield Case(x=signed(rng, 4).float(), factor=-0.25, grad_output=signed(rng, 4).float())
+
+
+class _Scale(Function):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.factor, None
+
+
+@scale_function.mistake(
+    en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
+    "the input gets the gradient of a tensor that was not multiplied.",
+    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и если дальше "
+    "используют вход, получается градиент, в котором умножение не учтено.",
+)
+class says_nothing(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x.mul_(factor)
+
+
+@scale_function.mistake(*KEPT_OUTSIDE)
+class scale_on_the_class(Function):
+    factor: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        scale_on_the_class.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * scale_on_the_class.factor, None
+
+
+@scale_function.mistake(
+    en="It looks as if a new tensor is computed. The input itself is to be changed, and returned.",
+    ru="Похоже, что вычисляется новый тензор. Изменить и вернуть нужно сам вход.",
+)
+class out_of_place(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        return x * factor
+
+
+@scale_function.mistake(
+    en="It looks as if the input is changed and something else returned, a copy or nothing. A tensor marked dirty has "
+    "to be returned.",
+    ru="Похоже, что вход изменён, а возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
+)
+class returns_a_copy(_Scale):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor).clone()
+
+
+@scale_function.mistake(
+    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
+    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+)
+class one_entry_for_two(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.factor
+
+
+@scale_function.mistake(
+    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+)
+class scales_grad_output(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.mul_(ctx.factor), None
+
+
+@scale_function.mistake(
+    en="It looks as if `factor` is missing in `backward`: the gradient passes unscaled.",
+    ru="Похоже, что в `backward` не хватает `factor`: градиент проходит без умножения.",
+)
+class passes_unscaled(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone(), None

@@ -1,0 +1,244 @@
+"""Extra exercise: gradients that are no derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.language import Text
+
+from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_derivative
+
+
+@exercise(
+    title=Text("A sign that lets the gradient through", "Знак, который пропускает градиент"),
+    kind="complete",
+    asks="Sign",
+    asks_for="class",
+    difficulty=1,
+    minutes=6,
+    aspects=[
+        EACH_CALL,
+        aspect(
+            "surrogate",
+            2,
+            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
+            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в "
+            "остальных местах — нулю.",
+        ),
+        aspect(
+            "grad_output_after",
+            1,
+            en="`backward` leaves the tensor `grad_output` as it was.",
+            ru="`backward` не меняет тензор `grad_output`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "The derivative of the sign is 0. What does the text say stands in its place, and for which `x`?",
+            "Производная знака равна 0. Что, по условию, стоит вместо неё и при каких `x`?",
+        ),
+        Text(
+            "`backward` needs `x` to know where it lies. `x.abs() <= 1` is a mask.",
+            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
+        ),
+        Text(
+            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
+            "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
+        ),
+    ],
+)
+def sign_function(answer: Any, case: Case) -> dict[str, object]:
+    return first_derivative(answer.Sign, case, "surrogate")
+
+
+@sign_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    x = signed(rng, 3, 4)
+    x[0] = torch.tensor([0.5, -0.25, 1.0, -1.0], dtype=torch.float64)
+    x[1, 0], x[1, 1], x[1, 2] = 0.0, 1.75, -2.25
+    v = signed(rng, 3, 4)
+    v[0] = torch.tensor([0.75, -1.25, 2.0, -0.5], dtype=torch.float64)
+    yield Case(x=x, grad_output=v)
+    yield Case(x=torch.tensor([-0.5, 3.0, 0.75]), grad_output=signed(rng, 3).float())
+
+
+class _Sign(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.sign()
+
+
+@sign_function.mistake(*KEPT_OUTSIDE)
+class sign_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        sign_on_the_class.x = x
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (sign_on_the_class.x.abs() <= 1)
+
+
+@sign_function.mistake(*WRITES_OVER)
+class sign_in_place(_Sign):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.sign_()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the true derivative is returned: 0 everywhere, so that nothing before it can learn.",
+    ru="Похоже, что возвращается настоящая производная: она всюду равна 0, и слои перед этой функцией не обучаются.",
+)
+class true_derivative(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.zeros_like(grad_output)
+
+
+@sign_function.mistake(
+    en="It looks as if the gradient passes everywhere. Outside of [-1, 1] it is to be 0.",
+    ru="Похоже, что градиент проходит всюду. Вне [-1, 1] он должен быть равен 0.",
+)
+class passes_everywhere(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clone()
+
+
+@sign_function.mistake(
+    en="It looks as if the ends of the interval are left out: at -1 and 1 the gradient passes.",
+    ru="Похоже, что концы отрезка не учтены: в точках -1 и 1 градиент проходит.",
+)
+class without_the_ends(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() < 1)
+
+
+@sign_function.mistake(
+    en="It looks as if only one end of the interval is looked at: below -1 and above 1 the gradient is to be 0.",
+    ru="Похоже, что проверяется только один конец отрезка: градиент должен быть равен 0 и левее -1, и правее 1.",
+)
+class one_sided(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] <= 1)
+
+
+@sign_function.mistake(*sign_function.mistakes["one_sided"].says)
+class other_side(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] >= -1)
+
+
+@sign_function.mistake(
+    en="It looks as if the mask is the wrong way round: the gradient passes outside of [-1, 1].",
+    ru="Похоже, что маска перевёрнута: градиент проходит вне [-1, 1].",
+)
+class passes_outside(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() > 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the mask looks at `grad_output`. It is `x` that has to lie in [-1, 1].",
+    ru="Похоже, что маска построена по `grad_output`. Лежать на отрезке [-1, 1] должен `x`.",
+)
+class mask_of_grad_output(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (grad_output.abs() <= 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the value at 0 is 1 or -1. `x.sign()` is 0 there.",
+    ru="Похоже, что значение в нуле — 1 или -1. У `x.sign()` там 0.",
+)
+class zero_is_negative(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x > 0, 1.0, -1.0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(*sign_function.mistakes["zero_is_negative"].says)
+class zero_is_positive(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@sign_function.mistake(
+    en="It looks as if the gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, unchanged.",
+    ru="Похоже, что до [-1, 1] обрезан сам градиент. Решает `x`: там, где он лежит на этом отрезке, `grad_output` "
+    "проходит без изменений.",
+)
+class clips_the_gradient(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output.clamp(-1, 1)
+
+
+@sign_function.mistake(
+    en="It looks as if `backward` looks at the result, which is always -1, 0 or 1. Whether `x` lies in [-1, 1] only `x` can tell.",
+    ru="Похоже, что `backward` судит по результату, а он всегда равен -1, 0 или 1. Лежит ли `x` на отрезке [-1, 1], "
+    "видно только по самому `x`.",
+)
+class looks_at_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x.sign()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0].abs()
+
+
+@sign_function.mistake(
+    en="It looks as if `backward` returns the mask alone, 0 and 1. `grad_output` has to be multiplied in.",
+    ru="Похоже, что `backward` возвращает только маску из нулей и единиц. На неё нужно умножить `grad_output`.",
+)
+class sign_mask_alone(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return (ctx.saved_tensors[0].abs() <= 1).to(grad_output.dtype)
+
+
+@sign_function.mistake(
+    en="It looks as if the zeros are written into `grad_output` itself, a tensor that belongs to the caller.",
+    ru="Похоже, что нули записываются прямо в `grad_output`, а это чужой тензор.",
+)
+class writes_the_zeros(_Sign):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        grad_output[ctx.saved_tensors[0].abs() > 1] = 0
+        return grad_output

@@ -1,0 +1,336 @@
+"""Core exercise: fused, with nothing to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import (
+    _SECOND_ASPECTS,
+    EDITS,
+    KEPT,
+    KEPT_OUTSIDE,
+    WRITES_OVER,
+    Function,
+    apply_own,
+    bytes_kept,
+    observe_both,
+    second_cases,
+)
+
+
+@exercise(
+    title=Text("One node, nothing more to keep", "Один узел и ничего лишнего"),
+    kind="design",
+    asks="SiLU",
+    asks_for="class",
+    core=True,
+    difficulty=3,
+    minutes=15,
+    rtol=1e-4,
+    aspects=[
+        *_SECOND_ASPECTS[:2],
+        aspect(
+            "bytes_kept",
+            2,
+            en=f"After the forward pass on {KEPT} float64 numbers nothing is alive but the input, which the caller "
+            "holds, and the bytes of the result.",
+            ru=f"После прямого прохода по {KEPT} числам float64 в памяти остаются только результат и вход, который "
+            "хранит вызывающий код.",
+        ),
+        aspect("second", 2, *_SECOND_ASPECTS[2].says),
+    ],
+    hints=[
+        Text(
+            "`x * torch.sigmoid(x)` keeps the sigmoid for its backward pass. From what could `backward` get it back?",
+            "`x * torch.sigmoid(x)` хранит сигмоиду для обратного прохода. Из чего `backward` мог бы получить её "
+            "снова?",
+        ),
+        Text(
+            "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
+            "The derivative is that of a product.",
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
+            "операциями torch. Дифференцируйте по правилу произведения.",
+        ),
+        Text(
+            "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)",
+            "(x,) = ctx.saved_tensors\ns = torch.sigmoid(x)\nreturn grad_output * (s + x * ...)  # s' = s * (1 - s)",
+        ),
+    ],
+)
+def silu_function(answer: Any, case: Case) -> dict[str, object]:
+    observed = observe_both(answer.SiLU, case, apply_own)
+    if len(observed) == 1:
+        return observed
+    with using_answer():
+        kept = bytes_kept(answer.SiLU, KEPT, drop_input=False) if case.x.dim() == 2 else 0
+    return {**observed, "bytes_kept": AtMost(KEPT * 8 + 64, kept), "kept": kept // (KEPT * 8)}
+
+
+@silu_function.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield from second_cases(rng)
+    x = torch.tensor([0.0, 1000.0, -1000.0], dtype=torch.float64)
+    yield Case(x=x, v=signed(rng, 3), w=signed(rng, 3))
+
+
+class _SiLUBackward(Function):
+    """The pass that the mistakes share: it saves its input, and its two passes are right."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(*KEPT_OUTSIDE)
+class silu_on_the_class(Function):
+    x: Any = None
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        silu_on_the_class.x = x
+        return x * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = silu_on_the_class.x
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(*WRITES_OVER)
+class silu_over_the_input(_SiLUBackward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.mul_(torch.sigmoid(x))
+
+
+@silu_function.mistake(*EDITS)
+class silu_in_place(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output.mul_(s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is got back by dividing the result by `x`. At 0 that is 0/0: NaN.",
+    ru="Похоже, что сигмоиду получают делением результата на `x`. В нуле это 0/0, то есть NaN.",
+)
+class divides_by_x(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * torch.sigmoid(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        s = y / x
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
+    ru="Похоже, что `backward` вычисляет сигмоиду через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+)
+class overflows(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.exp(x) / (1 + torch.exp(x))
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `exp(-x)` is squared or divided by itself in `backward`. For very negative `x` it is infinite, and "
+    "inf/inf is NaN.",
+    ru="Похоже, что `exp(-x)` в `backward` возводится в квадрат или делится на себя. При больших отрицательных `x` это "
+    "бесконечность, а inf/inf — NaN.",
+)
+class overflows_below(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        e = torch.exp(-x)
+        return grad_output * (1 + e + x * e) / (1 + e) ** 2
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is written out with `exp(-x)`. For very negative `x` that is infinite, and the second "
+    "derivative comes to inf times 0: NaN. `torch.sigmoid` avoids this.",
+    ru="Похоже, что сигмоида записана через `exp(-x)`. При больших отрицательных `x` это бесконечность, и во второй "
+    "производной получается inf, умноженное на 0, то есть NaN. С `torch.sigmoid` этого не случается.",
+)
+class sigmoid_by_hand(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = 1 / (1 + torch.exp(-x))
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `apply` hands the work to torch's own operations. Write the two passes, `forward` and `backward`.",
+    ru="Похоже, что `apply` передаёт работу готовым операциям torch. Напишите оба прохода, `forward` и `backward`.",
+)
+class borrows_the_silu(Function):
+    apply = staticmethod(torch.nn.functional.silu)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is computed inside `no_grad()`. It is a constant then, and its part of the second "
+    "derivative is missing.",
+    ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда это константа, и её вклад во вторую производную "
+    "теряется.",
+)
+class sigmoid_unrecorded(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        with torch.no_grad():
+            s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
+    ru="Похоже, что производная сигмоиды принята за производную произведения `x * sigmoid(x)`.",
+)
+class derivative_of_the_sigmoid(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        s = torch.sigmoid(ctx.saved_tensors[0])
+        return grad_output * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid was taken for a constant factor: half of the product rule is missing.",
+    ru="Похоже, что сигмоида принята за постоянный множитель: не хватает второго слагаемого производной произведения.",
+)
+class sigmoid_is_constant(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * torch.sigmoid(ctx.saved_tensors[0])
+
+
+@silu_function.mistake(
+    en="It looks as if only the sigmoid is differentiated: the term in which `x` changes is missing.",
+    ru="Похоже, что продифференцирована только сигмоида: не хватает слагаемого, в котором меняется `x`.",
+)
+class x_is_constant(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * x * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if `grad_output` is missing: `backward` returns the derivative alone.",
+    ru="Похоже, что не хватает `grad_output`: `backward` возвращает только производную.",
+)
+class silu_local(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return s + x * s * (1 - s)
+
+
+@silu_function.mistake(
+    en="It looks as if the sigmoid is kept, by `save_for_backward` or on `ctx`: one more tensor of the size of the input.",
+    ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор "
+    "размером со вход.",
+)
+class keeps_the_sigmoid(_SiLUBackward):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        s = torch.sigmoid(x)
+        ctx.save_for_backward(x, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, s = ctx.saved_tensors
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if something computed in `forward` is kept, such as the derivative or a copy of `x`: one more tensor of "
+    "the size of the input, and a constant for the second derivative.",
+    ru="Похоже, что хранится что-то вычисленное в `forward`, например производная или копия `x`: это ещё один тензор "
+    "размером со вход, а для второй производной — константа.",
+)
+class keeps_the_derivative(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        s = torch.sigmoid(x)
+        ctx.save_for_backward(s + x * s * (1 - s))
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0]
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` recomputes on a detached copy. The first derivative is right; for the second there is no "
+    "way back to `x`.",
+    ru="Похоже, что `backward` вычисляет всё заново на отсоединённой копии. Первая производная верна, а для второй нет "
+    "пути назад к `x`.",
+)
+class recomputes_detached(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0].detach()
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if `backward` is not recorded, because of `no_grad()` or a second run of autograd inside it without "
+    "`create_graph`.",
+    ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё "
+    "раз без `create_graph`.",
+)
+class recomputes_unrecorded(_SiLUBackward):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        with torch.no_grad():
+            s = torch.sigmoid(x)
+            return grad_output * (s + x * s * (1 - s))
+
+
+@silu_function.mistake(
+    en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
+    ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
+)
+class silu_refuses(_SiLUBackward):
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x = ctx.saved_tensors[0]
+        s = torch.sigmoid(x)
+        return grad_output * (s + x * s * (1 - s))

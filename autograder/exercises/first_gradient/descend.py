@@ -1,0 +1,284 @@
+"""Core exercise: one step downhill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import number
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("One step of descent", "Один шаг спуска"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=7,
+    aspects=[
+        aspect(
+            "trainable",
+            0,
+            en="`w` and `b` still have `requires_grad=True` and no history.",
+            ru="У `w` и `b` по-прежнему `requires_grad=True` и нет истории.",
+        ),
+        aspect(
+            "weights",
+            3,
+            en="`w` and `b` themselves hold the values after the step.",
+            ru="Сами `w` и `b` содержат значения после шага.",
+        ),
+        aspect(
+            "cleared",
+            1,
+            en="`w.grad` and `b.grad` are None or zero, ready for the next step.",
+            ru="`w.grad` и `b.grad` равны None или нулю: можно делать следующий шаг.",
+        ),
+        aspect(
+            "loss",
+            1,
+            en="The loss that comes back is the one before the step.",
+            ru="Возвращается значение функции потерь до шага.",
+            after=(),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which call fills `w.grad`, and in which direction does that gradient point: where the loss grows or where "
+            "it falls?",
+            "Какой вызов заполняет `w.grad` и куда направлен этот градиент: туда, где функция потерь растёт, или туда, "
+            "где она убывает?",
+        ),
+        Text(
+            "Four things in order: the loss, `backward()`, the step under `torch.no_grad()`, clearing `.grad`.",
+            "Четыре действия по порядку: функция потерь, `backward()`, шаг внутри `torch.no_grad()`, обнуление "
+            "`.grad`.",
+        ),
+        Text(
+            "loss = bce(x @ w + b, y)\nloss.backward()\nwith torch.no_grad():\n    w -= ...\n    ...\nreturn loss.item()",
+            "loss = bce(x @ w + b, y)\nloss.backward()\nwith torch.no_grad():\n    w -= ...\n    ...\nreturn loss.item()",
+        ),
+    ],
+)
+def descend(answer: Any, case: Case) -> dict[str, object]:
+    returned = answer.descend(case.w, case.b, case.x, case.y, case.lr)
+    both = {"w": case.w, "b": case.b}
+    with using_answer():
+        return {
+            "trainable": all(t.is_leaf and t.requires_grad for t in both.values()),
+            "weights": {name: t.detach() for name, t in both.items()},
+            "cleared": all(t.grad is None or not t.grad.any() for t in both.values()),
+            "loss": number(returned),
+            "gradients": {name: t.grad for name, t in both.items()},
+        }
+
+
+@descend.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for rows, columns, lr in ((5, 3, 0.3), (2, 4, 0.07)):
+        target = torch.randint(0, 2, (columns,), generator=rng, dtype=torch.float64)
+        # Small enough that no sigmoid is flat: each entry moves visibly.
+        x, w, b = uniform(rng, rows), leaf(rng, rows, columns), leaf(rng, columns)
+        with torch.no_grad():
+            w /= 10
+        yield Case(w=w, b=b, x=x, y=target, lr=lr)
+
+
+def _loss(w: Tensor, b: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    return binary_cross_entropy_with_logits(x @ w + b, y)
+
+
+def _step(w: Tensor, b: Tensor, by: float) -> None:
+    with torch.no_grad():
+        for t in (w, b):
+            assert t.grad is not None
+            t += by * t.grad
+            t.grad = None
+
+
+@descend.mistake(
+    en="It looks as if the step went uphill: the gradient points where the loss grows, so it is subtracted.",
+    ru="Похоже, что шаг сделан в обратную сторону: градиент направлен туда, где функция потерь растёт, поэтому его "
+    "вычитают.",
+)
+def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    _step(w, b, lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if `w = w - ...` made new tensors: inside the function the names moved, the caller's `w` and `b` did "
+    "not. Change them in place.",
+    ru="Похоже, что `w = w - ...` создал новые тензоры: имена внутри функции теперь указывают на них, а `w` и `b` "
+    "вызывающего кода остались прежними. Изменяйте их на месте.",
+)
+def rebinds(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    assert w.grad is not None
+    assert b.grad is not None
+    with torch.no_grad():
+        w = w - lr * w.grad
+        b = b - lr * b.grad
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if `w` was changed in place while torch was recording. The step itself is not part of the loss: put "
+    "it under `torch.no_grad()`.",
+    ru="Похоже, что `w` изменён на месте, пока torch вёл запись вычислений. Сам шаг не входит в функцию потерь: "
+    "выполняйте его внутри `torch.no_grad()`.",
+)
+def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    assert w.grad is not None
+    assert b.grad is not None
+    w -= lr * w.grad
+    b -= lr * b.grad
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if no step was made: `w` and `b` hold their old values.",
+    ru="Похоже, что шага не было: в `w` и `b` лежат прежние значения.",
+)
+def makes_no_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    return _loss(w, b, x, y).item()
+
+
+@descend.mistake(
+    en="It looks as if `.grad` was cleared between `backward()` and the step, so the step was zero.",
+    ru="Похоже, что `.grad` обнулён между `backward()` и шагом, и шаг получился нулевым.",
+)
+def clears_before_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    for t in (w, b):
+        assert t.grad is not None
+        t.grad.zero_()
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if `requires_grad` was switched off and not switched on again: there is no next step.",
+    ru="Похоже, что `requires_grad` выключен и не включён снова: следующего шага не получится.",
+)
+def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    w.requires_grad = b.requires_grad = False
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if a sigmoid was taken before the loss. `bce` here takes the raw outputs and applies its own.",
+    ru="Похоже, что перед функцией потерь взята сигмоида. Функция `bce` здесь принимает «сырые» выходы и применяет "
+    "сигмоиду сама.",
+)
+def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
+    loss.backward()
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the outputs and the targets changed places in the loss.",
+    ru="Похоже, что в функции потерь выходы и правильные ответы поменялись местами.",
+)
+def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = binary_cross_entropy_with_logits(y, x @ w + b)
+    loss.backward()
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if `.grad` was not cleared: the next `backward()` will add to it.",
+    ru="Похоже, что `.grad` не обнулён: следующий `backward()` прибавит к тому, что в нём лежит.",
+)
+def leaves_the_gradient(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    with torch.no_grad():
+        for t in (w, b):
+            t -= lr * t.grad  # type: ignore[operator]
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if only `w` took the step.",
+    ru="Похоже, что шаг сделан только для `w`.",
+)
+def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    with torch.no_grad():
+        w -= lr * w.grad  # type: ignore[operator]
+    w.grad = b.grad = None
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the gradients were subtracted whole, without the learning rate.",
+    ru="Похоже, что градиенты вычтены целиком, без скорости обучения.",
+)
+def forgets_the_learning_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    _step(w, b, -1.0)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the loss was computed and `backward()` was never called: `.grad` is None.",
+    ru="Похоже, что функция потерь вычислена, а `backward()` не вызван: в `.grad` лежит None.",
+)
+def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    with torch.no_grad():
+        w -= lr * w.grad  # type: ignore[operator]
+        b -= lr * b.grad  # type: ignore[operator]
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the losses of the outputs were added up and not averaged: the gradient is too large by their "
+    "number.",
+    ru="Похоже, что потери по выходам сложены, а не усреднены: градиент больше нужного во столько раз, сколько выходов.",
+)
+def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = binary_cross_entropy_with_logits(x @ w + b, y, reduction="sum")
+    loss.backward()
+    _step(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="It looks as if the loss was computed anew after the step. The one that `backward()` was called on is asked for.",
+    ru="Похоже, что значение функции потерь вычислено заново, после шага. Нужно то, у которого вызван `backward()`.",
+)
+def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    _loss(w, b, x, y).backward()
+    _step(w, b, -lr)
+    return _loss(w, b, x, y).item()
+
+
+@descend.mistake(
+    en="It looks as if the step is right and nothing comes back. Return the loss.",
+    ru="Похоже, что шаг верен, но функция ничего не возвращает. Верните значение функции потерь.",
+)
+def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
+    _loss(w, b, x, y).backward()
+    _step(w, b, -lr)

@@ -1,0 +1,163 @@
+"""Core exercise: a derivative without autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import number
+from autograder.language import Text
+
+Function = Callable[[Tensor], Tensor]
+
+
+@exercise(
+    title=Text("A derivative from two values", "Производная по двум значениям"),
+    kind="complete",
+    core=True,
+    minutes=6,
+    aspects=[
+        aspect("x", 0, en="`x` holds what it held.", ru="В `x` лежит то же, что и раньше."),
+        aspect(
+            "slope",
+            4,
+            en="It is the central difference: the change of `f` from `x - h` to `x + h`, divided by the way between them.",
+            ru="Это центральная разность: изменение `f` от `x - h` до `x + h`, делённое на расстояние между ними.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How far apart are the two places where you look at `f`?",
+            "На каком расстоянии друг от друга две точки, в которых вы вычисляете `f`?",
+        ),
+        Text(
+            "Rise over run: the rise is `f(x + h) - f(x - h)`, the run is the distance from `x - h` to `x + h`.",
+            "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
+            "расстояние от `x - h` до `x + h`.",
+        ),
+        Text("rise = f(x + h) - f(x - h)\nreturn rise / ...", "rise = f(x + h) - f(x - h)\nreturn rise / ..."),
+    ],
+)
+def numerical_slope(answer: Any, case: Case) -> dict[str, object]:
+    slope = answer.numerical_slope(case.f, case.x, case.h)
+    with using_answer():
+        return {"x": case.x, "slope": number(slope)}
+
+
+@numerical_slope.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    a, b, c, d = (round(number, 2) for number in uniform(rng, 4).tolist())
+    rising = Formula(f"{a} * x**3 + {b} * torch.sin(x)", lambda x: a * x**3 + b * torch.sin(x))
+    falling = Formula(f"1 - {c} * x**3 - {d} * x", lambda x: 1 - c * x**3 - d * x)
+    yield Case(f=rising, x=uniform(rng), h=0.3)
+    yield Case(f=falling, x=-uniform(rng), h=0.04)
+
+
+@numerical_slope.mistake(
+    en="It looks as if `x += h` changed the caller's `x`: it is the same tensor. `x + h` makes a new one.",
+    ru="Похоже, что `x += h` изменил `x` вызывающего кода: это тот же тензор. `x + h` создаёт новый.",
+)
+def moves_x(f: Function, x: Tensor, h: float) -> Tensor:
+    x += h
+    right = f(x)
+    x -= 2 * h
+    return (right - f(x)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="It looks as if the change was divided by `h`. From `x - h` to `x + h` it is twice as far.",
+    ru="Похоже, что изменение разделено на `h`. Расстояние от `x - h` до `x + h` вдвое больше.",
+)
+def divides_by_h(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x - h)) / h
+
+
+@numerical_slope.mistake(
+    en="It looks as if it says `/ 2 * h`, which divides by 2 and then multiplies by `h`. The product needs brackets.",
+    ru="Похоже, что написано `/ 2 * h`: это деление на 2, а потом умножение на `h`. Возьмите произведение в скобки.",
+)
+def forgets_the_brackets(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x - h)) / 2 * h
+
+
+@numerical_slope.mistake(
+    en="It looks as if one of the two places is `x` itself. That is the forward difference; its error is of order h "
+    "and not h².",
+    ru="Похоже, что одна из двух точек — сам `x`. Это правая разность: её погрешность порядка h, а не h².",
+)
+def forward_difference(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h) - f(x)) / h
+
+
+@numerical_slope.mistake(
+    en="It looks as if one of the two places is `x` itself. That is the backward difference; its error is of order h "
+    "and not h².",
+    ru="Похоже, что одна из двух точек — сам `x`. Это левая разность: её погрешность порядка h, а не h².",
+)
+def backward_difference(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x) - f(x - h)) / h
+
+
+@numerical_slope.mistake(
+    en="It looks as if the change of `f` was not divided by anything.",
+    ru="Похоже, что изменение `f` ни на что не разделено.",
+)
+def forgets_to_divide(f: Function, x: Tensor, h: float) -> Tensor:
+    return f(x + h) - f(x - h)
+
+
+@numerical_slope.mistake(
+    en="It looks as if the two values were subtracted the wrong way round: the sign is wrong.",
+    ru="Похоже, что значения вычтены в обратном порядке: знак неверен.",
+)
+def subtracts_backwards(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x - h) - f(x + h)) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="It looks as if this is the derivative itself and not the central difference with this `h`: either autograd "
+    "computed it, or `h` was replaced by a smaller step.",
+    ru="Похоже, что это сама производная, а не центральная разность с этим `h`: либо её вычислил autograd, либо `h` "
+    "заменён меньшим шагом.",
+)
+def asks_autograd(f: Function, x: Tensor, h: float) -> Tensor:
+    x = x.clone().requires_grad_()
+    return torch.autograd.grad(f(x), x)[0]
+
+
+@numerical_slope.mistake(
+    en="It looks as if the step is always 0.01, as in the text. Use the `h` that is passed in.",
+    ru="Похоже, что шаг всегда равен 0.01, как в тексте. Возьмите `h`, который передан в функцию.",
+)
+def ignores_h(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + 0.01) - f(x - 0.01)) / 0.02
+
+
+@numerical_slope.mistake(
+    en="It looks as if the two places are `x + h / 2` and `x - h / 2`: half the step that is asked for.",
+    ru="Похоже, что взяты точки `x + h / 2` и `x - h / 2`: вдвое меньший шаг, чем требуется.",
+)
+def halves_the_step(f: Function, x: Tensor, h: float) -> Tensor:
+    return (f(x + h / 2) - f(x - h / 2)) / h
+
+
+@numerical_slope.mistake(
+    en="It looks as if only the second value was divided: a difference that is divided needs brackets.",
+    ru="Похоже, что разделено только второе значение: разность, которую делят, нужно взять в скобки.",
+)
+def divides_the_second(f: Function, x: Tensor, h: float) -> Tensor:
+    return f(x + h) - f(x - h) / (2 * h)
+
+
+@numerical_slope.mistake(
+    en="It looks as if the derivative of `x**2` came back, whatever `f` is. Call `f`.",
+    ru="Похоже, что вернулась производная `x**2`, какой бы ни была `f`. Вызывайте `f`.",
+)
+def ignores_f(f: Function, x: Tensor, h: float) -> Tensor:
+    return ((x + h) ** 2 - (x - h) ** 2) / (2 * h)

@@ -1,0 +1,103 @@
+"""Core exercise: .grad is of what, by what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
+from autograder.checking.values import entries
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("Whose derivative is in `.grad`", "Чья производная лежит в `.grad`"),
+    kind="predict",
+    core=True,
+    minutes=5,
+    aspects=[EVERY_ENTRY],
+    hints=[
+        Text(
+            "`backward()` was called on `out`. Which derivative is it, then: of what, by what?",
+            "`backward()` вызван у `out`. Чья это производная и по чему?",
+        ),
+        Text(
+            "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
+            "what does one of them contribute? Then `y`.",
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
+            "какой вклад вносит один из них? Затем `y`.",
+        ),
+        Text(
+            "One entry of `y` contributes 3y²/4 to `out`, so its derivative is 6y/4, and every y is 3. When `x` moves, "
+            "`y = x + 2` moves as much.",
+            "Один элемент `y` вносит в `out` вклад 3y²/4, поэтому производная равна 6y/4, а каждый y равен 3. На сколько "
+            "сдвинется `x`, на столько же и `y = x + 2`.",
+        ),
+    ],
+)
+def predict_chain(answer: Any, case: Case) -> dict[str, object]:
+    return {"table": entries(answer.predict_chain)}
+
+
+predict_chain.wrong(
+    "forgets_the_mean",
+    {"z.grad": 1.0},
+    en="It looks as if the mean was forgotten: `out` changes by a quarter of what one entry of `z` changes.",
+    ru="Похоже, что забыто усреднение: когда меняется один элемент `z`, `out` меняется вчетверо меньше.",
+)
+
+
+predict_chain.wrong(
+    "mean_over_rows",
+    {"z.grad": 0.5},
+    en="It looks as if the mean was divided by the number of rows. A mean over a matrix divides by the number of its "
+    "entries.",
+    ru="Похоже, что при усреднении сумма разделена на число строк матрицы, а делить нужно на число её элементов.",
+)
+
+
+predict_chain.wrong(
+    "derivative_of_one_line",
+    {"y.grad": 18.0},
+    en="It looks as if `y.grad` was taken as the derivative of the next line only, dz/dy. It is the derivative of `out`, "
+    "on which `backward()` was called.",
+    ru="Похоже, вы считаете, что `y.grad` — это производная только следующей строки, dz/dy. На самом деле это "
+    "производная `out`, у которого вызван `backward()`.",
+)
+
+
+predict_chain.wrong(
+    "derivative_of_y_by_x",
+    {"y.grad": 1.0},
+    en="It looks as if `y.grad` was taken as dy/dx. It is the derivative of `out` by `y`.",
+    ru="Похоже, вы считаете, что `y.grad` — это dy/dx. На самом деле это производная `out` по `y`.",
+)
+
+
+predict_chain.wrong(
+    "derivative_of_the_first_line",
+    {"x.grad": 1.0},
+    en="It looks as if `x.grad` was taken as the derivative of the first line only, dy/dx. It is the derivative of `out` "
+    "by `x`.",
+    ru="Похоже, вы считаете, что `x.grad` — это производная только первой строки, dy/dx. На самом деле это "
+    "производная `out` по `x`.",
+)
+
+
+predict_chain.wrong(
+    "last_line_at_the_root",
+    {"out.grad": 0.25},
+    en="It looks as if `out.grad` was taken as the derivative of the last line by `z`. It is the derivative of `out` by "
+    "itself.",
+    ru="Похоже, вы считаете, что `out.grad` — это производная последней строки по `z`. На самом деле это производная "
+    "`out` по самому себе.",
+)
+
+
+predict_chain.wrong(
+    "nothing_at_the_root",
+    {"out.grad": None},
+    en="It looks as if you expected `out.grad` to be empty. `retain_grad()` keeps the gradient of any tensor, the root's "
+    "as well.",
+    ru="Похоже, вы считаете, что `out.grad` пуст. На самом деле `retain_grad()` сохраняет градиент любого тензора, в "
+    "том числе корня.",
+)

@@ -1,0 +1,12 @@
+"""Exercises of lesson 05, grad modes and in-place edits."""
+
+EXERCISES = (
+    "predict_modes",
+    "evaluate",
+    "freeze",
+    "predict_in_place",
+    "smooth",
+    "gan_step",
+    "head_gradients",
+    "shared_edit",
+)

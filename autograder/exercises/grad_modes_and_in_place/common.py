@@ -1,0 +1,46 @@
+"""Parts shared by the exercises on grad modes and in-place edits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+
+from autograder.checking.inputs import signed, uniform
+
+
+def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
+    """`module` in `dtype`, its weights and statistics drawn from `rng`, and in every `.grad` an old gradient."""
+    module.to(dtype)
+    parameters = list(module.parameters())
+    sizes = [parameter.numel() for parameter in parameters]
+    with torch.no_grad():
+        for parameter, numbers in zip(parameters, (signed(rng, sum(sizes)) / 2).split(sizes)):
+            parameter.copy_(numbers.view_as(parameter))
+            parameter.grad = torch.full_like(parameter, 100.0)
+        for buffer in module.buffers():
+            if buffer.is_floating_point():
+                buffer.copy_(uniform(rng, *buffer.shape))
+    return module
+
+
+def flags(model: Module, called: str = "model") -> dict[str, object]:
+    """Which parameters of `model` require grad, and which of its modules are in training mode."""
+    learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
+    trains = {f"{name or called}.training": module.training for name, module in model.named_modules()}
+    return learns | trains
+
+
+def numbers_of(model: Module) -> dict[str, Tensor]:
+    """The parameters of `model` by name, as they are now."""
+    return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+
+
+def gradients_of(model: Module) -> dict[str, Tensor | None]:
+    """What the parameters of `model` have in `.grad`, by name."""
+    return {f"{name}.grad": parameter.grad for name, parameter in model.named_parameters()}
+
+
+EDITED = "has been modified by an inplace operation"

@@ -1,0 +1,451 @@
+"""Core exercise: evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import BatchNorm1d, Dropout, Linear, Module, Sequential, Tanh
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import live_bytes
+
+from .common import flags, gradients_of, numbers_of, redrawn
+
+
+@exercise(
+    title=Text("Predictions without a graph", "Предсказания без графа"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=14,
+    aspects=[
+        aspect(
+            "predictions",
+            2,
+            en="One tensor comes back with the predictions for all samples in order, made in evaluation mode.",
+            ru="Возвращается один тензор: предсказания для всех примеров по порядку, полученные в режиме оценки.",
+        ),
+        aspect(
+            "kind",
+            1,
+            en="It is an ordinary constant: it does not require grad, and training may use it.",
+            ru="Это обычная константа: она не требует градиента, и её можно использовать при обучении.",
+        ),
+        aspect(
+            "afterwards",
+            1,
+            en="Afterwards the model is as it was (the mode of each module, flags, statistics, hooks), and so is the "
+            "list; recording is on or off as before the call.",
+            ru="После вызова модель прежняя (режим каждого модуля, флаги, статистики, хуки), список тоже, а запись "
+            "включена или выключена, как и до вызова.",
+        ),
+        aspect(
+            "peak",
+            1,
+            en="At no moment do more than 4 activations of one batch exist beside the predictions (bytes; 4 hidden "
+            "layers, 3 batches).",
+            ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; скрытых "
+            "слоёв в модели столько же, батчей 3).",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Two things are to be switched for a while. Which of them does `eval()` switch, and what puts it back?",
+            "На время нужно переключить две вещи. Какую из них переключает `eval()` и что вернёт её в прежнее "
+            "состояние?",
+        ),
+        Text(
+            "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
+            "module: remember it module by module.",
+            "`with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` модуля: "
+            "запомните его для каждого модуля.",
+        ),
+        Text(
+            "Remember `module.training` for every module of `model.modules()`; `eval()`; collect `model(x)` under "
+            "`no_grad`; put the modes back; `torch.cat`.",
+            "Запомнить `module.training` каждого модуля из `model.modules()`; `eval()`; собрать `model(x)` внутри "
+            "`no_grad`; вернуть режимы; `torch.cat`.",
+        ),
+    ],
+)
+def evaluate(answer: Any, case: Case) -> dict[str, object]:
+    batches = list(case.batches)
+    predictions = answer.evaluate(case.model, case.batches)
+    recording = torch.is_grad_enabled()
+    with using_answer():
+        afterwards = state_of(case.model) | {"len(batches)": len(case.batches)}
+    torch.set_grad_enabled(False)
+    answer.evaluate(case.model, batches)
+    under_no_grad = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    marks: dict[str, object] | None = None
+    if isinstance(predictions, Tensor):
+        marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
+    budget, calls = _peak_of(answer.evaluate)
+    return {
+        "predictions": predictions,
+        "kind": marks,
+        "afterwards": afterwards | {"is_grad_enabled()": recording, "is_grad_enabled() under no_grad()": under_no_grad},
+        "peak": budget,
+        "calls": calls,
+    }
+
+
+def state_of(model: Module) -> dict[str, object]:
+    """All that an evaluation could change in `model`: flags, statistics, weights and their gradients."""
+    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
+    return flags(model) | statistics | numbers_of(model) | gradients_of(model) | {"len(hooks)": hooks}
+
+
+class Noise(Module):
+    """A layer of nobody's library that reads `training`: it doubles in training mode."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return 2 * x if self.training else x
+
+
+_SAMPLES, _HIDDEN = 128, 8
+
+
+def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
+    """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
+
+    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The
+    predictions themselves may exist twice, once in pieces. A copy of the model is small beside an activation.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
+    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
+    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
+    calls: list[str] = []
+
+    def note(_: Module, inputs: tuple[Any, ...]) -> None:
+        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
+
+    model.register_forward_pre_hook(note)
+    with live_bytes() as live:
+        evaluating(model, batches)
+    torch.set_grad_enabled(True)
+    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
+
+
+@evaluate.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    def model(dtype: torch.dtype = torch.float64) -> Any:
+        block = Sequential(Linear(4, 4), Dropout(0.5))
+        layers = Linear(3, 4), BatchNorm1d(4), Noise(), block, Linear(4, 2)
+        return redrawn(Sequential(*layers), rng, dtype)
+
+    def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+        return [signed(rng, size, 3).to(dtype) for size in sizes]
+
+    yield Case(model=model(torch.float32), batches=batches(4, 2, 3, dtype=torch.float32))
+    fine_tuned = model().eval()
+    fine_tuned[4].train()
+    fine_tuned[3][1].train()
+    fine_tuned[0].weight.requires_grad_(False)
+    yield Case(model=fine_tuned, batches=batches(2, 5))
+
+
+def modes_of(model: Module) -> list[tuple[Module, bool]]:
+    """Each module of `model` with its mode."""
+    return [(module, module.training) for module in model.modules()]
+
+
+def put_back(modes: list[tuple[Module, bool]]) -> None:
+    """The modes as they were."""
+    for module, training in modes:
+        module.training = training
+
+
+def one_by_one(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    """The predictions for each batch, made as they should be."""
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions = [model(x) for x in batches]
+    put_back(modes)
+    return predictions
+
+
+def joined(model: Module, batches: list[Tensor]) -> Tensor:
+    """What the solution returns."""
+    return torch.cat(one_by_one(model, batches))
+
+
+@evaluate.mistake(
+    en="It looks as if a graph was built and detached afterwards. The flag is right then, but each batch was recorded, "
+    "and its activations were kept until its result was cut off.",
+    ru="Похоже, что граф построен, а результат отсоединён потом. Флаг тогда верный, но прямой проход записан, и "
+    "активации каждого батча хранились, пока результат не отсоединили.",
+)
+def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches]).detach()
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if all batches went through the model as one. Then the activations of a layer are as large as all "
+    "batches together.",
+    ru="Похоже, что все батчи пропущены через модель как один. Тогда активации слоя занимают столько, сколько нужно "
+    "всем батчам вместе.",
+)
+def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.no_grad():
+        predictions: Tensor = model(torch.cat(batches))
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were recorded: `eval()` does not switch recording off, and `no_grad()` acts "
+    "only after `with`. Or else the result was given the flag at the end.",
+    ru="Похоже, что прямой проход записан: `eval()` запись не выключает, а `no_grad()` действует только после "
+    "`with`. Либо флаг поставлен результату в конце.",
+)
+def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the model stayed in training mode. Dropout drew its mask, and batch norm used the batch and "
+    "moved its statistics: `no_grad()` does not change that.",
+    ru="Похоже, что модель осталась в режиме обучения. Dropout выбирал случайную маску, нормализация брала "
+    "статистики самого батча и сдвигала накопленные: `no_grad()` этого не отменяет.",
+)
+def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="It looks as if only dropout and batch norm were put into evaluation mode. Any layer may read `training`: "
+    "here one of its own kind does.",
+    ru="Похоже, что в режим оценки переведены только dropout и нормализация по батчу. Читать `training` может любой "
+    "слой: здесь такой слой есть.",
+)
+def switches_known_layers(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    for module in model.modules():
+        if isinstance(module, (Dropout, BatchNorm1d)):
+            module.eval()
+    with torch.no_grad():
+        predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the model was left in evaluation mode. The training that goes on has no dropout any more.",
+    ru="Похоже, что модель осталась в режиме оценки. Дальше она обучается уже без dropout.",
+)
+def leaves_it_in_eval(model: Module, batches: list[Tensor]) -> Tensor:
+    model.eval()
+    with torch.no_grad():
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="It looks as if `train()` was called at the end, whatever the mode was before. It puts every module into "
+    "training mode, also those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`, каким бы режим ни был раньше. Он переводит в режим обучения все "
+    "модули, в том числе те, что были в режиме оценки.",
+)
+def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train()
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the mode of the whole model was remembered and put back with `train(mode)`. That sets every "
+    "module inside, also the one that was in another mode.",
+    ru="Похоже, что запомнен и возвращён через `train(mode)` один режим, режим всей модели. Этот вызов переводит в "
+    "него все модули внутри, в том числе те, у которых режим был другим.",
+)
+def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    mode = model.training
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.train(mode)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the modes of the direct children were put back, each with `train(mode)`. That sets every module "
+    "inside them as well.",
+    ru="Похоже, что режим возвращён через `train(mode)` только слоям первого уровня. Этот вызов переводит в тот же "
+    "режим и все модули внутри них.",
+)
+def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
+    mode, modes = model.training, [(child, child.training) for child in model.children()]
+    predictions: Tensor = leaves_it_in_eval(model, batches)
+    model.training = mode
+    for child, training in modes:
+        child.train(training)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if `set_grad_enabled(False)` was called and never taken back. Everything after the call is not "
+    "recorded, in the whole program.",
+    ru="Похоже, что вызван `set_grad_enabled(False)` и не отменён. Всё, что выполняется после, не записывается — во "
+    "всей программе.",
+)
+def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    torch.set_grad_enabled(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if recording was switched on at the end, whatever it was before. A caller inside of `no_grad()` "
+    "finds it on.",
+    ru="Похоже, что в конце запись включена, какой бы она ни была раньше. Тот, кто вызвал функцию внутри "
+    "`no_grad()`, обнаружит её включённой.",
+)
+def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = leaks_the_mode(model, batches)
+    torch.set_grad_enabled(True)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were made under `inference_mode()`. They are inference tensors, which training "
+    "may neither save nor edit.",
+    ru="Похоже, что предсказания получены внутри `inference_mode()`. Это inference-тензоры: при обучении их нельзя ни "
+    "сохранить, ни изменить.",
+)
+def infers(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval()
+    with torch.inference_mode():
+        predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if `requires_grad` of the weights was switched off and not put back. The model learns nothing "
+    "afterwards.",
+    ru="Похоже, что `requires_grad` весов выключен и не включён обратно. После этого модель ничему не учится.",
+)
+def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
+    modes = modes_of(model)
+    model.eval().requires_grad_(False)
+    predictions = torch.cat([model(x) for x in batches])
+    put_back(modes)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if `requires_grad` of every weight is on at the end. One of them had been frozen before the call.",
+    ru="Похоже, что в конце `requires_grad` включён у всех весов. А один из них был заморожен ещё до вызова.",
+)
+def thaws_the_model(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions: Tensor = freezes_the_model(model, batches)
+    model.requires_grad_(True)
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if the gradients of the model were cleared. Nothing here puts anything into `.grad`, and the "
+    "training around the call may still need them.",
+    ru="Похоже, что градиенты модели обнулены. Предсказания в `.grad` ничего не пишут, а обучению, посреди которого "
+    "вызвана функция, эти градиенты могут быть ещё нужны.",
+)
+def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
+    model.zero_grad()
+    return joined(model, batches)
+
+
+@evaluate.mistake(
+    en="It looks as if the list was emptied on the way, as by `pop()`. It is the caller's, who may still need the "
+    "batches.",
+    ru="Похоже, что список по дороге опустел, например из-за `pop()`. А тому, кто вызвал функцию, батчи могут быть "
+    "ещё нужны.",
+)
+def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions = joined(model, batches)
+    batches.clear()
+    return predictions
+
+
+@evaluate.mistake(
+    en="It looks as if a list came back, one tensor for each batch. One tensor with all samples was asked for.",
+    ru="Похоже, что возвращён список: по тензору на батч. А нужен один тензор со всеми примерами.",
+)
+def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    return one_by_one(model, batches)
+
+
+@evaluate.mistake(
+    en="It looks as if an array of NumPy came back. Training cannot use it: a tensor was asked for.",
+    ru="Похоже, что возвращён массив NumPy. При обучении его использовать нельзя: нужен тензор.",
+)
+def returns_an_array(model: Module, batches: list[Tensor]) -> Any:
+    return joined(model, batches).numpy()
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were written into a tensor of float32. They have the dtype of what `model` "
+    "returns.",
+    ru="Похоже, что предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.",
+)
+def makes_float32(model: Module, batches: list[Tensor]) -> Tensor:
+    return joined(model, batches).float()
+
+
+@evaluate.mistake(
+    en="It looks as if the predictions were stacked. `torch.stack` wants tensors of one shape and adds a dimension; "
+    "here the batches have different sizes.",
+    ru="Похоже, что предсказания соединены через `torch.stack`. Ему нужны тензоры одной формы, и он добавляет "
+    "измерение; а размеры батчей здесь разные.",
+)
+def stacks_the_batches(model: Module, batches: list[Tensor]) -> Tensor:
+    predictions = one_by_one(model, batches)
+    return torch.stack(predictions)
+
+
+@evaluate.mistake(
+    en="It looks as if only the predictions of the first batch came back: `return` ends the loop, too.",
+    ru="Похоже, что возвращены предсказания только для первого батча, например потому, что `return` стоит внутри "
+    "цикла.",
+)
+def returns_the_first(model: Module, batches: list[Tensor]) -> Tensor:
+    return one_by_one(model, batches)[0]
+
+
+@evaluate.mistake(
+    en="It looks as if only the predictions of the last batch came back.",
+    ru="Похоже, что возвращены предсказания только для последнего батча.",
+)
+def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
+    return one_by_one(model, batches)[-1]
+
+
+@evaluate.mistake(
+    en="It looks as if nothing was returned.",
+    ru="Похоже, что ничего не возвращено.",
+)
+def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
+    one_by_one(model, batches)

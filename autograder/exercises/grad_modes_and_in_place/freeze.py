@@ -1,0 +1,458 @@
+"""Core exercise: freezing the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.nn import Dropout, Linear, Module, Parameter, Sequential, Tanh
+from torch.optim import SGD
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import saved_bytes
+
+from .common import flags, numbers_of, redrawn
+
+
+@exercise(
+    title=Text("Find the bug: a freeze without effect", "Найдите ошибку: слои, которые не замёрзли"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "flags",
+            2,
+            en="The parameters of the first `k` layers do not require grad; every other flag, `training` included, is "
+            "as it was, and the parameters are the same objects.",
+            ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние, а "
+            "параметры — те же объекты.",
+        ),
+        aspect(
+            "returned",
+            1,
+            en="What comes back is a list of the parameters that still learn, in the order of `model.parameters()`.",
+            ru="Возвращается список параметров, которые по-прежнему обучаются, в порядке `model.parameters()`.",
+        ),
+        aspect(
+            "step",
+            1,
+            en="A training step of an optimizer that holds *all* parameters leaves the frozen ones where they were and "
+            "moves the others as before.",
+            ru="Шаг оптимизатора, которому переданы *все* параметры, не сдвигает замороженные, а остальные сдвигает, "
+            "как и прежде.",
+        ),
+        aspect(
+            "saved",
+            1,
+            en="A forward pass keeps no activation of the frozen layers (bytes; outputs of 64 × 32 numbers of 4 "
+            "hidden layers, 2 of them frozen).",
+            ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
+            "чисел, 2 слоя заморожены).",
+        ),
+    ],
+    hints=[
+        Text(
+            "After the call, print `requires_grad` of every parameter. Which object got the flag that the code sets?",
+            "После вызова напечатайте `requires_grad` каждого параметра. Какой объект получил флаг, который ставит "
+            "код?",
+        ),
+        Text(
+            "A module is not a tensor: it has the method `requires_grad_`. And an optimizer moves whatever has "
+            "something in `.grad`, frozen or not.",
+            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
+            "что-то есть, заморожено оно или нет.",
+        ),
+        Text(
+            "For each of the first `k` layers, for each of its parameters: the flag, then `.grad = None`. Leave "
+            "`training` alone. Then collect what still requires grad.",
+            "Для каждого из первых `k` слоёв, для каждого его параметра: флаг, потом `.grad = None`. `training` не "
+            "трогать. Затем собрать то, что ещё требует градиента.",
+        ),
+    ],
+)
+def freeze(answer: Any, case: Case) -> dict[str, object]:
+    model = case.model
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    optimizer = SGD(model.parameters(), lr=0.1, weight_decay=0.1)
+    returned = answer.freeze(model, case.k)
+    with using_answer():
+        known = [names.get(id(p), NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
+        same = [id(parameter) for parameter in model.parameters()] == list(names)
+        seen = {"flags": flags(model) | {"parameter is old_parameter": same}, "returned": known}
+        loss = model(uniform(torch.Generator().manual_seed(1), 4, model[0].in_features).to(model[0].weight.dtype))
+        if loss.requires_grad:
+            loss.square().mean().backward()
+        optimizer.step()
+        return seen | {"step": numbers_of(model), "saved": _saved_behind(answer.freeze)}
+
+
+_BATCH, _WIDTH = 64, 32
+
+
+NO_PARAMETER = "no parameter of the model"
+
+
+def _saved_behind(freezing: Callable[[Any, int], object]) -> AtMost:
+    """Bytes that a forward pass saves when 2 of 4 hidden layers are frozen.
+
+    Needed are the inputs of the two hidden layers that learn and of the last layer: 3 activations. Recording the frozen
+    layers as well keeps 4. The limit is 1.25 times 3.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
+    model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
+    x = torch.ones(_BATCH, _WIDTH, dtype=torch.float64)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    freezing(model, 4)
+    with saved_bytes(known=[x, *model.parameters()]) as saved:
+        out = model(x)
+        held = saved.now
+    del out
+    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held)
+
+
+@freeze.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
+    yield Case(model=redrawn(plain, rng, torch.float32), k=1)
+    block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
+    nested = redrawn(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
+    nested[1].eval()
+    nested[4].eval()
+    nested[5].bias.requires_grad_(False)
+    nested[5].bias.grad = None
+    yield Case(model=nested, k=3)
+
+
+def learning(model: Module) -> list[Parameter]:
+    """The parameters of `model` that require grad."""
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+
+def frozen(layers: Module) -> None:
+    """What the solution does to the layers."""
+    for parameter in layers.parameters():
+        parameter.requires_grad_(False)
+        parameter.grad = None
+
+
+@freeze.mistake(
+    en="It looks as if the flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name "
+    "without effect; and `eval()` does not freeze, it is about dropout and batch norm.",
+    ru="Похоже, что флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего "
+    "не меняется; а `eval()` не замораживает: он касается dropout и нормализации по батчу.",
+)
+def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        layer.requires_grad = False  # type: ignore[assignment]
+        layer.eval()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, "
+    "on `p.data` or on `p.detach()` is not the parameter's.",
+    ru="Похоже, что ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг, поставленный "
+    "модулю, `p.data` или `p.detach()`, — не флаг параметра.",
+)
+def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
+    for parameter in model[:k].parameters():
+        parameter.detach().requires_grad = False
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the layers behind the first `k` were frozen. Those in front still learn, and backward has to "
+    "pass through all the rest to reach them.",
+    ru="Похоже, что заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу до них "
+    "нужно пройти через всё остальное.",
+)
+def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[k:])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the last `k` layers were frozen, not the first.",
+    ru="Похоже, что заморожены последние `k` слоёв, а не первые.",
+)
+def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[-k:])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
+    "input a gradient; parameters learn by their own flags.",
+    ru="Похоже, что заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: "
+    "обучается ли параметр, решает его собственный флаг.",
+)
+def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model)
+    model[k].register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if one layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Похоже, что заморожено на слой меньше. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+)
+def one_too_few(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[: k - 1])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if one layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Похоже, что заморожен лишний слой. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+)
+def one_too_many(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[: k + 1])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if `k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
+    ru="Похоже, что `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` ни одного.",
+)
+def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
+    for parameter in list(model.parameters())[:k]:
+        parameter.requires_grad_(False)
+        parameter.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only the weights were frozen and the biases still learn.",
+    ru="Похоже, что заморожены только веса, а смещения всё ещё обучаются.",
+)
+def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
+    for name, parameter in model[:k].named_parameters():
+        if name.endswith("weight"):
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only the `weight` of layers that have one was frozen. The biases still learn, and so does all "
+    "that lies inside a block of layers.",
+    ru="Похоже, что заморожен только `weight` тех слоёв, у которых он есть. Смещения всё ещё обучаются, как и всё, что "
+    "лежит внутри блока слоёв.",
+)
+def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        if isinstance(layer, Linear):
+            layer.weight.requires_grad_(False)
+            layer.weight.grad = None
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if only layers with a `weight` of their own were frozen. A layer may be a block of layers: "
+    "`parameters()` reaches into it.",
+    ru="Похоже, что заморожены только слои с собственным `weight`. Слой может сам состоять из слоёв: `parameters()` "
+    "заглядывает и внутрь.",
+)
+def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        if isinstance(layer, Linear):
+            frozen(Sequential(layer))
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the flags of all other parameters were switched on. One of them was frozen before the call and "
+    "has to stay so.",
+    ru="Похоже, что у всех остальных параметров флаг включён. Один из них был заморожен ещё до вызова и должен таким "
+    "остаться.",
+)
+def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    model.requires_grad_(True)
+    frozen(model[:k])
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the right parameters were frozen, and their layers put into evaluation mode as well. `training` "
+    "was to stay as it is.",
+    ru="Похоже, что заморожены верные параметры, но их слои ещё и переведены в режим оценки. `training` должен был "
+    "остаться прежним.",
+)
+def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k].eval())
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the right parameters were frozen, and the whole model put into evaluation mode as well. "
+    "`training` was to stay as it is.",
+    ru="Похоже, что заморожены верные параметры, но вся модель ещё и переведена в режим оценки. `training` должен был "
+    "остаться прежним.",
+)
+def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.eval()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if `train()` was called, on the model or on its later layers. It puts all of them into training "
+    "mode, also those that had been in evaluation mode.",
+    ru="Похоже, что для модели или для её последующих слоёв вызван `train()`. Он переводит в режим обучения все "
+    "слои, в том числе те, что были в режиме оценки.",
+)
+def trains_the_model(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.train()
+    return learning(model)
+
+
+@freeze.mistake(*freeze.mistakes["trains_the_model"].says)
+def trains_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model[k:].train()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the parameters were replaced by new ones. An optimizer and the caller still hold the old "
+    "objects, which learn as before.",
+    ru="Похоже, что параметры заменены новыми. У оптимизатора остались прежние объекты, и обучаются по-прежнему они.",
+)
+def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].modules():
+        for name, parameter in list(layer.named_parameters(recurse=False)):
+            setattr(layer, name, Parameter(parameter.detach().clone(), requires_grad=False))
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if all parameters came back, the frozen ones, too.",
+    ru="Похоже, что возвращены все параметры, включая замороженные.",
+)
+def returns_everything(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model.parameters())
+
+
+@freeze.mistake(
+    en="It looks as if the list was made before the layers were frozen: their parameters are still in it.",
+    ru="Похоже, что список составлен до заморозки: параметры замороженных слоёв всё ещё в нём.",
+)
+def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
+    parameters = learning(model)
+    frozen(model[:k])
+    return parameters
+
+
+@freeze.mistake(
+    en="It looks as if the frozen parameters came back. Those that still learn were asked for.",
+    ru="Похоже, что возвращены замороженные параметры. А нужны те, которые по-прежнему обучаются.",
+)
+def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model[:k].parameters())
+
+
+@freeze.mistake(
+    en="It looks as if a generator, a `filter` or a set came back, not a list. The first two are used up after one "
+    "walk; a set has no order.",
+    ru="Похоже, что возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один "
+    "раз, а у множества нет порядка.",
+)
+def returns_a_generator(model: Sequential, k: int) -> Iterator[Parameter]:
+    frozen(model[:k])
+    return (parameter for parameter in model.parameters() if parameter.requires_grad)
+
+
+@freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
+def returns_a_filter(model: Sequential, k: int) -> Iterator[Parameter]:
+    frozen(model[:k])
+    return filter(lambda parameter: parameter.requires_grad, model.parameters())
+
+
+@freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
+def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
+    frozen(model[:k])
+    return set(learning(model))
+
+
+@freeze.mistake(
+    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen "
+    "before.",
+    ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
+)
+def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    return list(model[k:].parameters())
+
+
+@freeze.mistake(
+    en="It looks as if the layers were frozen and nothing was returned.",
+    ru="Похоже, что слои заморожены, но ничего не возвращено.",
+)
+def returns_nothing(model: Sequential, k: int) -> None:
+    frozen(model[:k])
+
+
+@freeze.mistake(
+    en="It looks as if the old gradients stayed in the frozen parameters. An optimizer that holds them still moves "
+    "them by what is in `.grad`.",
+    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, которому они переданы, всё ещё "
+    "сдвигает их на то, что лежит в `.grad`.",
+)
+def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False)
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one "
+    "whose gradient is zero: weight decay and momentum still move it.",
+    ru="Похоже, что старые градиенты стали нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым "
+    "градиентом: затухание весов и накопленный импульс его всё равно сдвинут.",
+)
+def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False).zero_grad(set_to_none=False)
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the names of the parameters came back, or something else than the parameters themselves.",
+    ru="Похоже, что возвращены имена параметров или что-то другое, а не сами параметры.",
+)
+def returns_names(model: Sequential, k: int) -> list[str]:
+    frozen(model[:k])
+    return [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+
+
+@freeze.mistake(
+    en="It looks as if the gradients of the whole model were cleared. The layers that learn may be in the middle of "
+    "accumulating theirs.",
+    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз накапливать свои "
+    "градиенты.",
+)
+def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.zero_grad()
+    return learning(model)
+
+
+@freeze.mistake(
+    en="It looks as if the data was asked to require grad. Then the frozen layers are recorded again, for the gradient "
+    "of the data, and keep their activations.",
+    ru="Похоже, что флаг включён у самих данных. Тогда ради их градиента замороженные слои снова записываются и хранят "
+    "свои активации.",
+)
+def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
+    frozen(model[:k])
+    model.register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return learning(model)

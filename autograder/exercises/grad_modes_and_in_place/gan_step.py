@@ -1,0 +1,467 @@
+"""Core exercise: weights that move before backward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Linear, Module, Sequential, Sigmoid, Tanh
+from torch.optim import SGD, Adam
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import flags, gradients_of, numbers_of, redrawn
+
+
+@exercise(
+    title=Text("Find the bug: a step too early", "Найдите ошибку: слишком ранний шаг"),
+    kind="find the bug",
+    core=True,
+    difficulty=3,
+    minutes=16,
+    aspects=[
+        aspect(
+            "D",
+            2,
+            en="`opt_D` makes one step, with the gradient of `d_loss` at the weights from before the call; the flags "
+            "and modes of `D` stay.",
+            ru="`opt_D` делает один шаг по градиенту `d_loss` при весах, которые были до вызова; флаги и режимы `D` "
+            "прежние.",
+        ),
+        aspect(
+            "G",
+            2,
+            en="`opt_G` makes one step, with the gradient of `g_loss` at the weights from before the call; the flags "
+            "and modes of `G` stay.",
+            ru="`opt_G` делает один шаг по градиенту `g_loss` при весах, которые были до вызова; флаги и режимы `G` "
+            "прежние.",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Which weights does the backward pass of `g_loss` go through, and which line has changed them by then?",
+            "Через какие веса идёт обратный проход из `g_loss` и какая строка кода к этому времени их изменила?",
+        ),
+        Text(
+            "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
+            "`.grad` after one backward pass and after both.",
+            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
+            "`.grad` после одного обратного прохода и после обоих.",
+        ),
+        Text(
+            "`backward(inputs=...)` or `torch.autograd.grad` fills only the weights it is given. Two gradients first, "
+            "two steps afterwards.",
+            "`backward(inputs=...)` и `torch.autograd.grad` дают градиенты только тех весов, которые им указаны. "
+            "Сначала два градиента, потом два шага.",
+        ),
+    ],
+)
+def gan_step(answer: Any, case: Case) -> dict[str, object]:
+    steps = []
+    case.opt_D.register_step_post_hook(lambda *_: steps.append("opt_D"))
+    case.opt_G.register_step_post_hook(lambda *_: steps.append("opt_G"))
+    answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
+    with using_answer():
+        return {
+            "D": {"steps.count(opt_D)": steps.count("opt_D")} | numbers_of(case.D) | flags(case.D, "D"),
+            "G": {"steps.count(opt_G)": steps.count("opt_G")} | numbers_of(case.G) | flags(case.G, "G"),
+            "gradients of G": {name: size_of(gradient) for name, gradient in gradients_of(case.G).items()},
+        }
+
+
+def size_of(gradient: Tensor | None) -> str:
+    """Whether there is a gradient, and whether it is one to speak of."""
+    if gradient is None:
+        return "none"
+    return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
+
+
+@gan_step.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for dtype, optimizer in [(torch.float32, SGD), (torch.float64, Adam)]:
+        G = redrawn(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
+        D = redrawn(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
+        yield Case(
+            G=G,
+            D=D,
+            opt_G=optimizer(G.parameters(), lr=0.3),
+            opt_D=optimizer(D.parameters(), lr=0.2),
+            real=signed(rng, 4, 3).to(dtype),
+            ideas=signed(rng, 6, 2).to(dtype),
+        )
+
+
+def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, Tensor]:
+    """The two losses of the game, with one graph."""
+    score_real, score_fake = D(real), D(G(ideas))
+    d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
+    return d_loss, (1 - score_fake).log().mean()
+
+
+@gan_step.mistake(
+    en="It looks as if one of the steps still comes before the second backward pass. `retain_graph` keeps the graph, "
+    "but what is saved there are the weights themselves, and the step edits them.",
+    ru="Похоже, что один из шагов по-прежнему стоит до второго обратного прохода. `retain_graph` сохраняет граф, но "
+    "сохранены в нём сами веса, а шаг их меняет.",
+)
+def steps_too_early(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_D.step()
+    g_loss.backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the first backward pass freed the graph that the second one needs, as both go through the same "
+    "call of `D`.",
+    ru="Похоже, что первый обратный проход освободил граф, который нужен второму: оба идут через один и тот же вызов "
+    "`D`.",
+)
+def frees_the_graph(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` learned from the real samples alone. When both backward passes come before the steps, "
+    "`g_loss` adds its gradient to the weights of `D`, and on the fakes the two losses have opposite signs.",
+    ru="Похоже, что `D` учится только на настоящих примерах. Если оба обратных прохода стоят до шагов, `g_loss` "
+    "прибавляет свой градиент к весам `D`, а для подделок знаки двух функций потерь противоположны.",
+)
+def pollutes_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if all gradients were cleared once, at the start, and both losses were added up in all weights. "
+    "They cancel on the fakes: `G` does not move, and `D` learns from the real samples alone.",
+    ru="Похоже, что градиенты обнулены один раз, в начале, и градиенты обеих функций потерь сложились у всех весов. "
+    "Вклады подделок взаимно уничтожаются: `G` не движется, а `D` учится только на настоящих примерах.",
+)
+def mixes_both(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (d_loss + g_loss).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the gradients of `D` were cleared again before the backward pass of `g_loss`. What `D` then "
+    "steps by is the gradient of `g_loss`, which has filled its weights as well.",
+    ru="Похоже, что перед обратным проходом из `g_loss` градиенты `D` обнулены ещё раз. Тогда `D` делает шаг по "
+    "градиенту `g_loss`, который попал и в его веса.",
+)
+def clears_D_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` is right and `G` stands still: `d_loss` went through `G` as well, and what it left in "
+    "`.grad` was not cleared before `g_loss` came. On the fakes the two cancel.",
+    ru="Похоже, что с `D` всё верно, а `G` стоит на месте: обратный проход из `d_loss` тоже идёт через `G`, и то, "
+    "что он оставил в `.grad`, не обнулили перед `g_loss`. Вклады подделок взаимно уничтожаются.",
+)
+def pollutes_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the step of `D` was made first and the fakes were judged again by the new `D`. Many programs do "
+    "so, but here both gradients belong to the weights from before the call.",
+    ru="Похоже, что сначала сделан шаг `D`, а подделки потом оценены новым `D`. Так делают многие программы, но "
+    "здесь оба градиента берутся при весах, которые были до вызова.",
+)
+def judges_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` made its step first and `D` judged the fakes of the new `G`. Both gradients belong to the "
+    "weights from before the call.",
+    ru="Похоже, что сначала сделан шаг `G`, а `D` оценил подделки нового `G`. Оба градиента берутся при весах, "
+    "которые были до вызова.",
+)
+def paints_again(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
+    opt_G.step()
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` had no gradient when its step came: the fakes were cut off from `G` for both losses, "
+    "`g_loss` made no backward pass, or `.grad` was cleared after it.",
+    ru="Похоже, что к своему шагу `G` остался без градиента: подделки отсоединены от `G` для обеих функций потерь, "
+    "обратного прохода из `g_loss` не было или `.grad` обнулили после него.",
+)
+def cuts_off_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_G.zero_grad()
+    fake = G(ideas).detach()
+    opt_D.zero_grad()
+    losses(Sequential(), D, real, fake)[0].backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the step of `D` was hidden from the version counter, as by `.data` or by restoring it. The "
+    "backward pass of `g_loss` went on with the new weights of `D`: a gradient of no loss.",
+    ru="Похоже, что шаг `D` скрыт от счётчика версий, например через `.data`. Обратный проход из `g_loss` взял новые "
+    "веса `D`: это градиент функции потерь, которой не было.",
+)
+def hides_the_step(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(retain_graph=True)
+    with torch.autograd._unsafe_preserve_version_counter(tuple(D.parameters())):  # type: ignore[attr-defined]
+        opt_D.step()
+    opt_G.zero_grad()
+    g_loss.backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if old gradients were not cleared: what lay in `.grad` before the call has become part of the "
+    "step.",
+    ru="Похоже, что старые градиенты не обнулены: то, что лежало в `.grad` до вызова, вошло в шаг.",
+)
+def clears_nothing(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` climbed: its loss has the wrong sign.",
+    ru="Похоже, что `G` делает шаг в сторону роста своей функции потерь: неверен знак.",
+)
+def climbs(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    (-g_loss).backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` climbed: its loss has the wrong sign.",
+    ru="Похоже, что `D` делает шаг в сторону роста своей функции потерь: неверен знак.",
+)
+def climbs_with_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (-d_loss).backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$. Many programs use it, but here the "
+    "loss of `G` is another one.",
+    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$. Так делают многие программы, но здесь у "
+    "`G` другая функция потерь.",
+)
+def learns_from_another_loss(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, _ = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()))
+    (-D(G(ideas)).log().mean()).backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `G` learns from $-\\overline{\\log D(G(\\text{ideas}))}$, not from the loss asked for, and that "
+    "gradient was added to the one in the weights of `D` before their step.",
+    ru="Похоже, что `G` учится на $-\\overline{\\log D(G(\\text{ideas}))}$, а это другая функция потерь. К тому же "
+    "её градиент ещё до шага прибавлен к градиенту весов `D`.",
+)
+def pollutes_D_with_another_loss(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_G.zero_grad()
+    (-D(G(ideas)).log().mean()).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` makes a step first, and `G` then learns from $-\\overline{\\log D(G(\\text{ideas}))}$ "
+    "with the new `D`. Many programs do so; here `G` has another loss, at the weights from before the call.",
+    ru="Похоже, что сначала делает шаг `D`, а `G` потом учится на $-\\overline{\\log D(G(\\text{ideas}))}$ с новым "
+    "`D`. Так делают многие программы; но здесь у `G` другая функция потерь, и берётся она при весах, которые были "
+    "до вызова.",
+)
+def plays_the_usual_game(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()
+    opt_G.zero_grad()
+    (-D(G(ideas)).log().mean()).backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the losses were sums over the samples; they are means.",
+    ru="Похоже, что функции потерь вычислены как суммы по примерам; а нужны средние.",
+)
+def sums_over_samples(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    score_real, score_fake = D(real), D(G(ideas))
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    (-score_real.log().sum() - (1 - score_fake).log().sum()).backward(inputs=list(D.parameters()), retain_graph=True)
+    (1 - score_fake).log().sum().backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if the weights were moved by hand. The step belongs to the optimizer: Adam, for one, does not "
+    "subtract `lr` times the gradient.",
+    ru="Похоже, что веса сдвинуты вручную. Шаг — дело оптимизатора: Adam, например, вычитает не градиент, умноженный "
+    "на `lr`.",
+)
+def steps_by_hand(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    for_D = torch.autograd.grad(d_loss, list(D.parameters()), retain_graph=True)
+    for_G = torch.autograd.grad(g_loss, list(G.parameters()))
+    with torch.no_grad():
+        for network, gradients, optimizer in ((D, for_D, opt_D), (G, for_G, opt_G)):
+            for parameter, gradient in zip(network.parameters(), gradients):
+                parameter.sub_(optimizer.param_groups[0]["lr"] * gradient)
+
+
+@gan_step.mistake(
+    en="It looks as if neither network made a step: the gradients are there, and nobody moved by them.",
+    ru="Похоже, что ни одна из сетей не сделала шага: градиенты есть, но веса на месте.",
+)
+def makes_no_step(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+
+
+@gan_step.mistake(
+    en="It looks as if `zero_grad()` stands between the backward passes and the steps. An optimizer that finds no "
+    "gradient moves nothing.",
+    ru="Похоже, что `zero_grad()` стоит между обратными проходами и шагами. Без градиентов оптимизатор ничего не "
+    "сдвигает.",
+)
+def clears_before_the_steps(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss.backward(retain_graph=True)
+    g_loss.backward()
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if `D` was frozen for the backward pass of `g_loss` and stayed so. Its flags were to be as before.",
+    ru="Похоже, что `D` на время обратного прохода из `g_loss` заморожен и таким остался. А флаги должны были остаться "
+    "прежними.",
+)
+def leaves_D_frozen(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    D.requires_grad_(False)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if only `G` made its step.",
+    ru="Похоже, что шаг сделал только `G`.",
+)
+def forgets_D(*game: Any) -> None:
+    G, D, opt_G, _, real, ideas = game
+    opt_G.zero_grad()
+    losses(G, D, real, ideas)[1].backward()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="It looks as if only `D` made its step.",
+    ru="Похоже, что шаг сделал только `D`.",
+)
+def forgets_G(*game: Any) -> None:
+    G, D, _, opt_D, real, ideas = game
+    opt_D.zero_grad()
+    losses(G, D, real, ideas)[0].backward()
+    opt_D.step()

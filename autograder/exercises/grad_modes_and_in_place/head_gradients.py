@@ -1,0 +1,271 @@
+"""Extra exercise: features made in inference mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Dropout, Linear, Module, Sequential, Tanh
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import flags, gradients_of, numbers_of, redrawn
+
+
+@exercise(
+    title=Text("Find the bug: features that may not be used", "Найдите ошибку: признаки, которые нельзя использовать"),
+    kind="find the bug",
+    difficulty=1,
+    minutes=4,
+    aspects=[
+        aspect(
+            "head",
+            2,
+            en="The gradient of the loss has been added to the `.grad` of every parameter of `head`.",
+            ru="Градиент функции потерь прибавлен к `.grad` каждого параметра `head`.",
+        ),
+        aspect(
+            "body",
+            1,
+            en="The rest is as it was: flags, modes and weights of both, and what the parameters of `body` have in "
+            "`.grad`.",
+            ru="Остальное прежнее: флаги, режимы и веса обеих частей и то, что лежит в `.grad` параметров `body`.",
+        ),
+        aspect(
+            "recorded",
+            1,
+            en="The forward pass of `body` is not recorded.",
+            ru="Прямой проход `body` не записывается.",
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "What does the first layer of `head` save for the gradient of its weight?",
+            "Что сохраняет первый слой `head` ради градиента своего веса?",
+        ),
+        Text(
+            "Features for training have to be ordinary constants. Which mode makes them?",
+            "Признаки для обучения должны быть обычными константами. Какой режим такие создаёт?",
+        ),
+        Text(
+            "The same block with another mode; everything after it stays outside.",
+            "Тот же блок с другим режимом; всё, что после него, остаётся снаружи.",
+        ),
+    ],
+)
+def head_gradients(answer: Any, case: Case) -> dict[str, object]:
+    recorded: dict[str, bool] = {}
+
+    def note(name: str, module: Module) -> Any:
+        return module.register_forward_hook(lambda _, __, out: recorded.update({name: out.requires_grad}))
+
+    hooks = note("body(x).requires_grad", case.body), note("head(features).requires_grad", case.head)
+    answer.head_gradients(case.body, case.head, case.x, case.y)
+    for hook in hooks:
+        hook.remove()
+    with using_answer():
+        return {
+            "head": gradients_of(case.head),
+            "body": named("body", gradients_of(case.body) | flags(case.body, "") | numbers_of(case.body))
+            | named("head", flags(case.head, "") | numbers_of(case.head)),
+            "recorded": {"body(x).requires_grad": recorded.get("body(x).requires_grad", False)},
+            "loss": recorded.get("head(features).requires_grad"),
+        }
+
+
+@head_gradients.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for dtype in (torch.float64, torch.float32):
+        body = redrawn(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
+        head = redrawn(Linear(4, 3), rng, dtype)
+        body[2].eval()
+        if dtype is torch.float32:
+            body[0].bias.requires_grad_(False)
+            head.bias.grad = None
+        yield Case(
+            body=body,
+            head=head,
+            x=signed(rng, 5, 3).to(dtype),
+            y=signed(rng, 5, 3).to(dtype),
+        )
+
+
+def named(owner: str, values: dict[str, Any]) -> dict[str, object]:
+    """The same values, their names beginning with the owner's."""
+    return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
+
+
+def mean_square(out: Tensor, y: Tensor) -> Tensor:
+    """The loss of the exercise."""
+    return (out - y).square().mean()
+
+
+@head_gradients.mistake(
+    en="It looks as if the features are still an inference tensor: neither `clone()` inside the block nor `detach()` "
+    "changes that. It takes a copy made outside, or another mode.",
+    ru="Похоже, что признаки всё ещё inference-тензор: `clone()` внутри блока и `detach()` этого не меняют. Нужна "
+    "копия, сделанная снаружи, или другой режим.",
+)
+def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.inference_mode():
+        features = body(x)
+    mean_square(head(features.detach()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the features were told to require grad. An inference tensor may not; and features that do not "
+    "learn need no gradient.",
+    ru="Похоже, что у признаков включили флаг. У inference-тензора это запрещено; да и признакам, которые не "
+    "обучаются, градиент не нужен.",
+)
+def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.inference_mode():
+        features = body(x)
+    mean_square(head(features.requires_grad_()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the squared errors were summed; the loss is their mean.",
+    ru="Похоже, что квадраты разностей сложены; а функция потерь — их среднее.",
+)
+def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).square().sum().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the squared errors of each sample were summed and then averaged over samples. The loss is the "
+    "mean over all numbers.",
+    ru="Похоже, что квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее "
+    "по всем числам.",
+)
+def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).square().sum(1).mean().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the whole forward pass, that of `head` included, runs without recording. The loss has no "
+    "history, and backward has no graph to walk.",
+    ru="Похоже, что без записи идёт весь прямой проход, вместе с `head`. У функции потерь нет истории, и обратному "
+    "проходу идти не по чему.",
+)
+def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        loss = mean_square(head(body(x)), y)
+    loss.backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the loss, having no history, was told to require grad. The error is gone; the loss is a leaf "
+    "now, and no parameter gets anything.",
+    ru="Похоже, что у функции потерь нет истории, а флаг включён вручную. Ошибки больше нет; но теперь это лист, и "
+    "параметры не получают ничего.",
+)
+def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        loss = mean_square(head(body(x)), y)
+    loss.requires_grad_().backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if nothing was added to `.grad`: no backward pass was run, or `torch.autograd.grad` returned the "
+    "gradients and nobody put them into it.",
+    ru="Похоже, что к `.grad` ничего не прибавлено: обратного прохода не было или градиенты вернул "
+    "`torch.autograd.grad`, а дальше их никто не использовал.",
+)
+def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
+    with torch.no_grad():
+        features = body(x)
+    return torch.autograd.grad(mean_square(head(features), y), list(head.parameters()))
+
+
+@head_gradients.mistake(
+    en="It looks as if the forward pass of the body was recorded. The gradients are right; the graph was built for "
+    "nothing.",
+    ru="Похоже, что прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
+)
+def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    mean_square(head(body(x).detach()), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body takes part in the backward pass: its parameters got gradients as well.",
+    ru="Похоже, что тело участвует в обратном проходе: его параметры тоже получили градиенты.",
+)
+def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    mean_square(head(body(x)), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was frozen for the purpose and stayed so. Its flags were to be as before.",
+    ru="Похоже, что тело ради этого заморожено и таким осталось. А его флаги должны были остаться прежними.",
+)
+def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.requires_grad_(False)
+    mean_square(head(body(x)), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was frozen for the purpose, and all its flags were switched on at the end. One "
+    "parameter had been frozen before the call.",
+    ru="Похоже, что тело ради этого заморожено, а в конце флаги включены у всех его параметров. Один из них был "
+    "заморожен ещё до вызова.",
+)
+def thaws_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    leaves_the_body_frozen(body, head, x, y)
+    body.requires_grad_(True)
+
+
+@head_gradients.mistake(
+    en="It looks as if the gradients of the body were cleared. What lay in its `.grad` was to stay.",
+    ru="Похоже, что градиенты тела обнулены. А то, что лежало в его `.grad`, должно было остаться.",
+)
+def clears_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.zero_grad()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if the body was left in evaluation mode. Its modes were to be as before.",
+    ru="Похоже, что тело осталось в режиме оценки. А режимы должны были остаться прежними.",
+)
+def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    body.eval()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()
+
+
+@head_gradients.mistake(
+    en="It looks as if `train()` was called at the end. It puts every module of the body into training mode, also "
+    "those that had been in evaluation mode.",
+    ru="Похоже, что в конце вызван `train()`. Он переводит в режим обучения все модули тела, в том числе те, что "
+    "были в режиме оценки.",
+)
+def trains_all_of_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    leaves_the_body_in_eval(body, head, x, y)
+    body.train()
+
+
+@head_gradients.mistake(
+    en="It looks as if the old gradients of `head` are lost: cleared, or replaced by the new ones. Those were to be "
+    "added to them.",
+    ru="Похоже, что старые градиенты `head` потеряны: обнулены или заменены новыми. А новые нужно было к ним "
+    "прибавить.",
+)
+def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    head.zero_grad()
+    with torch.no_grad():
+        features = body(x)
+    mean_square(head(features), y).backward()

@@ -1,0 +1,304 @@
+"""Extra exercise: an edit that looks forbidden, and is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import EDITED
+
+
+@exercise(
+    title=Text("An edit of shared memory that is right", "Законное изменение общей памяти"),
+    kind="write the counter-example",
+    difficulty=2,
+    minutes=8,
+    shows_graph=True,
+    aspects=[
+        aspect(
+            "shared",
+            1,
+            en="A pair of results comes back: different tensors on one memory, not that of `x`, both with a history.",
+            ru="Возвращается пара результатов: разные тензоры с общей памятью, отличной от памяти `x`, оба с историей.",
+        ),
+        aspect(
+            "edited",
+            1,
+            en="That memory was edited in place when there was already a view of it, and the version counter counted "
+            "the edit.",
+            ru="Эта память изменена на месте, когда её представление уже существовало, и счётчик версий это "
+            "изменение учёл.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Backward runs from either of them, and the gradient of `x` agrees with finite differences.",
+            ru="Обратный проход из каждого из них выполняется, и градиент `x` совпадает с конечными разностями.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which operations give a second tensor on the same memory, and which of them return just one?",
+            "Какие операции дают второй тензор с той же памятью и какие из них возвращают только один?",
+        ),
+        Text(
+            "Begin with a result that nobody saved, such as `x * 2`. Take a view of it before you edit.",
+            "Начните с результата, который ни одна операция не сохранила, например `x * 2`. Возьмите его "
+            "представление до изменения.",
+        ),
+        Text(
+            "`h = ...`, `view = ...`, one in-place operation on one of the two, `return h, view`.",
+            "`h = ...`, `view = ...`, одна операция с изменением на месте над одним из двух, `return h, view`.",
+        ),
+    ],
+)
+def shared_edit(answer: Any, case: Case) -> dict[str, object]:
+    pair = answer.shared_edit(case.x)
+    with using_answer():
+        if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(t, Tensor) for t in pair)):
+            return {"shared": {**dict.fromkeys(SHARED), "type(pair)": type(pair).__name__}}
+        first, second = pair
+        memory = [tensor.untyped_storage().data_ptr() for tensor in (first, second, case.x)]
+        history = first.grad_fn is None, second.grad_fn is None
+        found = "tuple", first is second, memory[0] == memory[1], memory[0] == memory[2], *history
+        shared = dict(zip(SHARED, found))
+        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _viewed_and_edited(answer, case.x)}
+        gradients = None
+        if found == ("tuple", False, True, False, False, False):
+            gradients = {name: agrees(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))}
+        again = answer.shared_edit(case.x.detach().clone().requires_grad_())
+        repeats = bool(torch.equal(first, again[0]))
+        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
+
+
+# What the first aspect looks at; of an answer that is no pair of tensors, only at the first.
+SHARED = (
+    "type(pair)",
+    "h is other",
+    "h.untyped_storage() == other.untyped_storage()",
+    "h.untyped_storage() == x.untyped_storage()",
+    "h.grad_fn is None",
+    "other.grad_fn is None",
+)
+
+
+class _Edits(TorchDispatchMode):
+    """Was memory written of which a view had been taken before?"""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found = False
+        self._viewed: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if args and isinstance(args[0], Tensor):
+            memory = args[0].untyped_storage().data_ptr()
+            if func._schema.is_mutable:
+                self.found |= memory in self._viewed
+            elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _flat(out)):
+                self._viewed.add(memory)
+        return out
+
+
+def _flat(out: object) -> Sequence[object]:
+    """What an operation returned, as a sequence."""
+    return out if isinstance(out, (tuple, list)) else [out]
+
+
+def _viewed_and_edited(answer: Any, x: Tensor) -> bool:
+    """Did a second tensor exist on the memory when it was edited?"""
+    edits = _Edits()
+    with edits:
+        answer.shared_edit(x.detach().clone().requires_grad_())
+    return edits.found
+
+
+def agrees(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
+    """Does the gradient of one of the two results agree with central differences along a random direction?"""
+    rng = torch.Generator().manual_seed(3)
+    out = function(x)[index]
+    v, along = signed(rng, *out.shape), signed(rng, *x.shape)
+    try:
+        (gradient,) = torch.autograd.grad((out * v).sum(), x, materialize_grads=True)
+    except RuntimeError as error:
+        return EDITED if EDITED in str(error) else str(error)
+    with torch.no_grad():
+        ends = [x + step * along for step in (1e-6, -1e-6)]
+    high, low = (function(end.requires_grad_())[index] for end in ends)
+    slope = ((high - low) * v).sum() / 2e-6
+    exact = (gradient * along).sum()
+    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs()))
+
+
+@shared_edit.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=leaf(rng, 2, 3))
+    yield Case(x=leaf(rng, 4, 2))
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor has memory of its own: it is a copy or a new result.",
+    ru="Похоже, что у второго тензора своя память: это копия или новый результат.",
+)
+def returns_a_copy(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h.mul_(3), h.clone()
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor has no history (`grad_fn`): it was detached. It shares the memory, but no "
+    "gradient comes through it.",
+    ru="Похоже, что у второго тензора нет истории (`grad_fn`): он отсоединён от графа. Память у него общая, но "
+    "градиент через него не идёт.",
+)
+def returns_detached(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h.detach()
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if neither tensor has a history (`grad_fn`): they were made under `no_grad()`.",
+    ru="Похоже, что истории (`grad_fn`) нет ни у одного тензора: они созданы внутри `no_grad()`.",
+)
+def records_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        h = x * 2
+        return h.mul_(3), h[0]
+
+
+@shared_edit.mistake(
+    en="It looks as if one tensor came back twice. An in-place operation returns the very tensor that it edited.",
+    ru="Похоже, что дважды возвращён один и тот же тензор. Операция с изменением на месте возвращает тот самый "
+    "тензор, который изменила.",
+)
+def returns_it_twice(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h, h.mul_(3)
+
+
+@shared_edit.mistake(
+    en="It looks as if a leaf, or a view of one, was edited. That is refused whoever shares the memory.",
+    ru="Похоже, что изменён лист или его представление. Это запрещено, с чем бы он ни делил память.",
+)
+def edits_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    x.mul_(3)
+    return x, x[0]
+
+
+@shared_edit.mistake(
+    en="It looks as if a part from `unbind`, `split` or `chunk` was edited: one of several views that one call "
+    "returned. Those may not be edited.",
+    ru="Похоже, что изменена часть, которую вернул `unbind`, `split` или `chunk`: одно из нескольких представлений, "
+    "которые дал один вызов. Их менять нельзя.",
+)
+def edits_a_part(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.unbind()[0]
+    part.mul_(3)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="It looks as if a part from `unbind`, `split` or `chunk` was returned, and its base was edited. One of several "
+    "views of one call may not be used after that.",
+    ru="Похоже, что возвращена часть, которую дал `unbind`, `split` или `chunk`, а её основу изменили. Если один "
+    "вызов дал несколько представлений, после этого их использовать нельзя.",
+)
+def edits_the_base_of_parts(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.unbind()[0]
+    h.add_(1)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="It looks as if the counter noticed nothing: there is no edit in place, or it was made through `.data`.",
+    ru="Похоже, что счётчик ничего не заметил: изменения на месте нет или оно сделано через `.data`.",
+)
+def edits_nothing(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    return h, h[0]
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_nothing"].says)
+def edits_through_data(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    h.data.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the result is random, as after dropout: a second call with the same `x` gives other numbers.",
+    ru="Похоже, что результат случаен, как после dropout: второй вызов с тем же `x` даёт другие числа.",
+)
+def draws_a_mask(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2 * torch.rand_like(x)
+    other = h.t()
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the second tensor was made after the edit. At the moment of the edit nobody else held the "
+    "memory, so the sentence stands.",
+    ru="Похоже, что второй тензор создан уже после изменения. В момент изменения на эту память больше ничто не "
+    "ссылалось, и утверждение не опровергнуто.",
+)
+def views_afterwards(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    h.mul_(3)
+    return h, h.view(-1)
+
+
+@shared_edit.mistake(
+    en="It looks as if the edit destroyed a tensor that an earlier operation had saved for backward.",
+    ru="Похоже, что изменение испортило тензор, который более ранняя операция сохранила для обратного прохода.",
+)
+def edits_what_was_saved(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x.exp()
+    other = h[0]
+    h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if the edit was made past the graph (`no_grad()` or `detach()`). The numbers changed, the graph "
+    "does not know it, and the gradient is that of the numbers before.",
+    ru="Похоже, что изменение сделано в обход графа (`no_grad()` или `detach()`). Числа изменились, граф об этом не "
+    "знает, и градиент остался прежним.",
+)
+def edits_unseen(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    with torch.no_grad():
+        h.mul_(3)
+    return h, other
+
+
+@shared_edit.mistake(
+    en="It looks as if one tensor came back. A pair was asked for, so that both can be looked at.",
+    ru="Похоже, что возвращён один тензор. А нужна пара, чтобы можно было посмотреть на оба.",
+)
+def returns_one(x: Tensor) -> Tensor:
+    return (x * 2).mul_(3)
+
+
+@shared_edit.mistake(
+    en="It looks as if nothing was returned.",
+    ru="Похоже, что ничего не возвращено.",
+)
+def edits_in_vain(x: Tensor) -> None:
+    (x * 2).mul_(3)

@@ -1,0 +1,353 @@
+"""Core exercise: a result edited in place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import saved_bytes
+
+from .common import EDITED
+
+
+@exercise(
+    title=Text("Find the bug: a recurrence written into one tensor", "Найдите ошибку: рекуррентность в одном тензоре"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    shows_graph=True,
+    aspects=[
+        aspect(
+            "y",
+            1,
+            en="`y` holds the averages.",
+            ru="В `y` лежат средние.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
+            "`smooth` itself puts nothing into `.grad`.",
+            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама "
+            "`smooth` в `.grad` ничего не кладёт.",
+        ),
+        aspect(
+            "saved",
+            1,
+            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
+            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 32 строк по 64 числа).",
+            after=("y", "gradients"),
+        ),
+    ],
+    rtol=1e-5,
+    hints=[
+        Text(
+            "Which operation needs `y[t - 1]` later, and for whose gradient? What happens to its memory in between?",
+            "Какой операции позже понадобится `y[t - 1]` и ради чьего градиента? Что до этого происходит с памятью "
+            "этой строки?",
+        ),
+        Text(
+            "All rows of `y` share one memory and one version counter. Rows with memory of their own would not disturb "
+            "each other.",
+            "У всех строк `y` общая память и общий счётчик версий. Строки с собственной памятью друг другу не мешали "
+            "бы.",
+        ),
+        Text(
+            "Keep the rows in a list; each new one is computed from the last one in the list. `torch.stack` at the "
+            "end.",
+            "Держать строки в списке; каждая новая вычисляется из последней в списке. В конце `torch.stack`.",
+        ),
+    ],
+)
+def smooth(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.smooth(case.x, case.a)
+    seen: dict[str, object] = {"y": y}
+    left = {"x.grad": case.x.grad, "a.grad": case.a.grad}
+    with using_answer():
+        if isinstance(y, Tensor) and y.shape == case.x.shape:
+            direction = uniform(torch.Generator().manual_seed(2), *case.x.shape).to(case.x.dtype)
+            found: Sequence[Tensor | None] = (None, None)
+            try:
+                if y.requires_grad:
+                    found = torch.autograd.grad((y * direction).sum(), [case.x, case.a], materialize_grads=True)
+            except RuntimeError as error:
+                refused = EDITED if EDITED in str(error) else str(error)
+                return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": wording(error)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _saved_by(answer.smooth)}
+    return seen
+
+
+def wording(error: Exception) -> str:
+    """The text of an error without its numbers."""
+    return re.sub(r"\d+", "#", str(error))
+
+
+def _saved_by(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
+    """Bytes saved for 32 rows of 64 numbers. Needed is every row once; all rows at each step are 32 times `x`."""
+    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
+    a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    with saved_bytes(known=[x, a]) as saved:
+        y = smoothing(x, a)
+        held = saved.now
+    del y
+    return AtMost(limit=4 * x.numel() * 8, used=held)
+
+
+@smooth.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for shape, dtype in [((5, 3), torch.float64), ((4, 2), torch.float32), ((1, 4), torch.float64)]:
+        x = uniform(rng, *shape).to(dtype).requires_grad_()
+        a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
+        yield Case(x=x, a=a)
+
+
+def in_rows(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
+    """The recurrence with rows of their own; each step uses `seen(previous row)`."""
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a * seen(rows[-1]) + (1 - a) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A "
+    "row is a view: the same memory, the same version counter, and the next write moves it.",
+    ru="Похоже, что строки по-прежнему помещаются в один тензор, пусть это и копия `x` или код выглядит иначе. "
+    "Строка — это представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
+)
+def names_the_row(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        previous = y[t - 1]
+        y[t] = a * previous + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the previous row was detached. What `detach()` returns shares memory and version counter with "
+    "`y`: the error stays, and without it a part of the gradient would be gone.",
+    ru="Похоже, что предыдущая строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
+    "ошибка остаётся, а без неё пропала бы часть градиента.",
+)
+def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1].detach() + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if a leaf is written into: `x` itself, or a `y` that was given `requires_grad`.",
+    ru="Похоже, что изменён лист: сам `x` или `y`, у которого включён `requires_grad`.",
+)
+def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x).requires_grad_()
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the rows are written into the memory of `x`: `detach()` and `.data` copy nothing.",
+    ru="Похоже, что строки помещаются в память самого `x`: `detach()` и `.data` ничего не копируют.",
+)
+def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
+    y = x.detach()
+    for t in range(1, len(x)):
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if rows are written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph "
+    "those rows are constants.",
+    ru="Похоже, что строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа "
+    "такие строки — константы.",
+)
+def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y.data[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
+    "next line writes into that copy.",
+    ru="Похоже, что `y` копируется до изменения. Тогда сохранена строка новой копии, и тут же меняется эта самая "
+    "копия.",
+)
+def copies_before(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y = y.clone()
+        y[t] = a * y[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph "
+    "keeps a copy of the whole of `y` for every row.",
+    ru="Похоже, что на каждом шаге копируются все прежние строки. Сохранённое тогда не меняется, но граф хранит по "
+    "копии всего `y` на каждую строку.",
+)
+def copies_everything(x: Tensor, a: Tensor) -> Tensor:
+    y = torch.empty_like(x)
+    y[0] = x[0]
+    for t in range(1, len(x)):
+        y[t] = a * y.clone()[t - 1] + (1 - a) * x[t]
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and "
+    "so is the part of the gradient that comes through earlier rows.",
+    ru="Похоже, что предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и "
+    "той части градиента, которая идёт через предыдущие строки.",
+)
+def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a, Tensor.detach)
+
+
+@smooth.mistake(
+    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back "
+    "is a constant.",
+    ru="Похоже, что строки получены в обход графа: внутри `no_grad()` или через `y.data`. Возвращается константа.",
+)
+def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
+    with torch.no_grad():
+        return in_rows(x, a)
+
+
+@smooth.mistake(
+    en="It looks as if the averages have no history, and `y` was given the flag at the end. It is a leaf then: `x` and "
+    "`a` get nothing.",
+    ru="Похоже, что у средних нет истории, а флаг у `y` включён в конце. Тогда это лист: `x` и `a` не получают ничего.",
+)
+def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
+    y = in_rows(x.detach(), a.detach())
+    y.requires_grad_()
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if `a` became a number on the way, as by `a.item()`. The error is gone because nobody needs the "
+    "previous row any more; and `a` does not learn.",
+    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка "
+    "больше никому не нужна; но и `a` не обучается.",
+)
+def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a.item())
+
+
+@smooth.mistake(
+    en="It looks as if the graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the "
+    "outside. There backward finds the saved rows gone.",
+    ru="Похоже, что граф годится только внутри `allow_mutation_on_saved_tensors()`, а `y` возвращают наружу. Там "
+    "обратный проход сохранённых строк уже не найдёт.",
+)
+def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        y: Tensor = names_the_row(x, a)
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if a backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the "
+    "caller to ask for.",
+    ru="Похоже, что обратный проход выполнен внутри `smooth`. Он заполнил `.grad` у `x` и `a`; а это дело того, кто "
+    "вызвал функцию.",
+)
+def runs_backward(x: Tensor, a: Tensor) -> Tensor:
+    y = in_rows(x, a)
+    y.sum().backward(retain_graph=True)
+    return y
+
+
+@smooth.mistake(
+    en="It looks as if the averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
+    "`empty_like(x)` and `x.new_zeros(...)` take the dtype of `x`.",
+    ru="Похоже, что средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из "
+    "чисел. `empty_like(x)` и `x.new_zeros(...)` берут dtype у `x`.",
+)
+def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).float()
+
+
+@smooth.mistake(
+    en="It looks as if the averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
+    ru="Похоже, что средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
+)
+def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).double()
+
+
+@smooth.mistake(
+    en="It looks as if the rows were joined end to end: `torch.cat` makes no new dimension.",
+    ru="Похоже, что строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
+)
+def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a).flatten()
+
+
+@smooth.mistake(
+    en="It looks as if the two weights were exchanged: `a` belongs to the previous average.",
+    ru="Похоже, что веса перепутаны: `a` относится к предыдущему среднему.",
+)
+def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, 1 - a)
+
+
+@smooth.mistake(
+    en="It looks as if the average began at zero. The first row is that of `x`.",
+    ru="Похоже, что среднее начинается с нуля. Первая строка — это первая строка `x`.",
+)
+def begins_at_zero(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
+
+
+@smooth.mistake(
+    en="It looks as if each row was mixed with the row of `x` before it, not with the average before it.",
+    ru="Похоже, что каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
+)
+def mixes_the_data(x: Tensor, a: Tensor) -> Tensor:
+    return torch.cat([x[:1], a * x[:-1] + (1 - a) * x[1:]])
+
+
+@smooth.mistake(
+    en="It looks as if only the last average came back.",
+    ru="Похоже, что возвращено только последнее среднее.",
+)
+def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
+    return in_rows(x, a)[-1]
+
+
+@smooth.mistake(
+    en="It looks as if the list of the rows came back. One tensor with the shape of `x` was asked for.",
+    ru="Похоже, что возвращён список строк. А нужен один тензор той же формы, что и `x`.",
+)
+def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
+    return list(in_rows(x, a))
+
+
+@smooth.mistake(
+    en="It looks as if the averages were computed and not returned.",
+    ru="Похоже, что средние вычислены, но не возвращены.",
+)
+def smooths_in_vain(x: Tensor, a: Tensor) -> None:
+    in_rows(x, a)

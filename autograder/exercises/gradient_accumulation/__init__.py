@@ -1,0 +1,16 @@
+"""Exercises of lesson 03, gradient accumulation."""
+
+EXERCISES = (
+    "predict_accumulation",
+    "accumulate_equal",
+    "fix_zero_inside",
+    "accumulate_uneven",
+    "train_epoch",
+    "fix_backward_last",
+    "predict_zero_grad",
+    "clip_once",
+    "unscale_then_clip",
+    "token_mean",
+    "break_accumulation",
+    "is_right",
+)

@@ -1,0 +1,129 @@
+"""Core exercise: micro-batches of the same size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.language import Text
+
+from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, Batches, _accumulate, linear, micro_batches, untouched
+
+accumulate_equal = exercise(
+    title=Text("Micro-batches of the same size", "Микробатчи одного размера"),
+    kind="complete",
+    core=True,
+    minutes=10,
+    aspects=[
+        WEIGHT_STAYS,
+        aspect(
+            "gradient",
+            2,
+            en="`.grad` equals the gradient of the mean loss over all samples, whatever it held before.",
+            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, что бы там ни лежало раньше.",
+        ),
+        ONE_BACKWARD_EACH,
+    ],
+    hints=[
+        Text(
+            "Compare with the big batch: its loss is a mean over all samples. What is the mean of one micro-batch a part of?",
+            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один микробатч?",
+        ),
+        Text(
+            "Clear once, before the loop. In the loop: forward, scale, `backward()`. Nothing else.",
+            "Обнулите один раз, до цикла. В цикле: прямой проход, масштабирование, `backward()`. Больше ничего.",
+        ),
+        Text(
+            "model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ...",
+            "model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ...",
+        ),
+    ],
+)(_accumulate("accumulate_equal"))
+
+
+@accumulate_equal.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 4))
+    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 3, 3, features=2))
+    yield Case(model=linear(rng), batches=micro_batches(rng, 2, 2, 2, 2, 2))
+
+
+@accumulate_equal.mistake(
+    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
+    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+)
+def never_clears(model: torch.nn.Module, batches: Batches) -> None:
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def zeroes_inside(model: torch.nn.Module, batches: Batches) -> None:
+    for x, y in batches:
+        model.zero_grad()
+        (mse_loss(model(x), y) / len(batches)).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if `backward()` runs only for the last micro-batch. The other losses are computed and thrown away.",
+    ru="Похоже, что `backward()` вызывается только для последнего микробатча. Остальные потери вычислены и выброшены.",
+)
+def backward_on_the_last(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        loss = mse_loss(model(x), y) / len(batches)
+    loss.backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if the means of the micro-batches are summed without scaling: the gradient is K times too large.",
+    ru="Похоже, что средние по микробатчам сложены без масштабирования: градиент в K раз больше нужного.",
+)
+def sums_the_means(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if each loss is multiplied by the size of its micro-batch and never divided by the number of samples.",
+    ru="Похоже, что каждое значение функции потерь умножено на размер микробатча, но не разделено на общее число примеров.",
+)
+def multiplies_by_size(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x)).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if each mean is divided by the number of all samples: it was a mean already.",
+    ru="Похоже, что каждое среднее разделено на число всех примеров, хотя оно уже было средним.",
+)
+def divides_by_samples(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / sum(len(x) for x, _ in batches)).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if the micro-batches were joined into one big batch. The gradient is right, but nothing was accumulated.",
+    ru="Похоже, что микробатчи склеены в один большой батч. Градиент верен, но накопления не было.",
+)
+def concatenates(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    mse_loss(model(torch.cat([x for x, _ in batches])), torch.cat([y for _, y in batches])).backward()
+
+
+@accumulate_equal.mistake(
+    en="It looks as if the losses are summed first and `backward()` runs once. Until then every graph stays in memory.",
+    ru="Похоже, что потери сначала складываются, а `backward()` вызывается один раз. До этого все графы остаются в памяти.",
+)
+def sums_the_losses(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    sum(mse_loss(model(x), y) / len(batches) for x, y in batches).backward()  # type: ignore[union-attr]

@@ -1,0 +1,103 @@
+"""Core exercise: micro-batches of different sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.language import Text
+
+from .accumulate_equal import accumulate_equal, concatenates, divides_by_samples, multiplies_by_size, sums_the_means
+from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, Batches, _accumulate, linear, micro_batches, untouched
+
+accumulate_uneven = exercise(
+    title=Text("Micro-batches of different sizes", "Микробатчи разного размера"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        WEIGHT_STAYS,
+        aspect(
+            "gradient",
+            3,
+            en="`.grad` equals the gradient of the mean loss over all samples, also when sizes differ.",
+            ru="`.grad` равен градиенту функции потерь, усреднённой по всем примерам, и при разных размерах.",
+        ),
+        ONE_BACKWARD_EACH,
+    ],
+    hints=[
+        Text(
+            "`mse_loss` gives a mean over its own micro-batch. How many samples stand behind that number?",
+            "`mse_loss` даёт среднее по своему микробатчу. Сколько примеров стоит за этим числом?",
+        ),
+        Text(
+            "The mean over all samples is a weighted mean of the micro-batches' means. The weights add up to 1.",
+            "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
+        ),
+        Text(
+            "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
+            "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
+        ),
+    ],
+)(_accumulate("accumulate_uneven"))
+
+
+@accumulate_uneven.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 1))
+    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 1, 5, features=2))
+    yield Case(model=linear(rng), batches=micro_batches(rng, 3, 2, 6, 1))
+
+
+@accumulate_uneven.mistake(
+    en="It looks as if every micro-batch got the same weight, 1/K, although they have different sizes.",
+    ru="Похоже, что все микробатчи получили одинаковый вес 1/K, хотя размеры у них разные.",
+)
+def divides_by_count(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+
+
+accumulate_uneven.mistake(*accumulate_equal.mistakes["sums_the_means"].says)(sums_the_means)
+
+
+accumulate_uneven.mistake(*accumulate_equal.mistakes["multiplies_by_size"].says)(multiplies_by_size)
+
+
+@accumulate_uneven.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def keeps_only_the_last(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        model.zero_grad()
+        (mse_loss(model(x), y) * len(x) / total).backward()
+
+
+@accumulate_uneven.mistake(
+    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
+    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+)
+def keeps_the_old_gradient(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / total).backward()
+
+
+accumulate_uneven.mistake(*accumulate_equal.mistakes["concatenates"].says)(concatenates)
+
+
+accumulate_uneven.mistake(*accumulate_equal.mistakes["divides_by_samples"].says)(divides_by_samples)
+
+
+@accumulate_uneven.mistake(*accumulate_equal.mistakes["sums_the_losses"].says)
+def sums_weighted_losses(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(len(x) for x, _ in batches)
+    model.zero_grad()
+    sum(mse_loss(model(x), y) * len(x) / total for x, y in batches).backward()  # type: ignore[union-attr]

@@ -1,0 +1,131 @@
+"""Extra exercise: clip once a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.language import Text
+from autograder.measure import weights_after_steps
+
+from .common import Batches, _clearing, _window, affine, norm_of_mean, scattered, sgd, unclean
+
+
+@exercise(
+    title=Text("Clip once per window", "Отсечение один раз за окно"),
+    kind="complete",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="The step uses the window's whole gradient, shortened to `max_norm` only if it is longer.",
+            ru="Шаг использует весь градиент окна, укороченный до `max_norm`, только если он длиннее.",
+        )
+    ],
+    hints=[
+        Text(
+            "The norm of which gradient should stay below `max_norm`: a micro-batch's or the window's?",
+            "Норма какого градиента должна не превышать `max_norm`: микробатча или окна?",
+        ),
+        Text(
+            "Accumulate as before. `torch.nn.utils.clip_grad_norm_` has one right place, and it is not in the loop.",
+            "Накопите градиент как раньше. У `torch.nn.utils.clip_grad_norm_` одно верное место, и оно не в цикле.",
+        ),
+        Text(
+            "optimizer.zero_grad()\nfor x, y in batches:\n    ...\ntorch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n...",
+            "optimizer.zero_grad()\nfor x, y in batches:\n    ...\ntorch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n...",
+        ),
+    ],
+)
+def clip_once(answer: Any, case: Case) -> dict[str, object]:
+    with weights_after_steps(case.optimizer) as weights:
+        answer.clip_once(case.model, case.optimizer, case.batches, case.max_norm)
+    return {"weights": weights}
+
+
+@clip_once.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for factor in (0.5, 4.0):  # shorter than the mean gradient; longer than even the sum of three
+        model, batches = affine(rng), scattered(rng, 4, 4, 4)
+        max_norm = factor * norm_of_mean(model, batches)
+        yield Case(model=model, optimizer=unclean(sgd(model)), batches=batches, max_norm=max_norm)
+
+
+@clip_once.mistake(
+    en="It looks as if the gradient is clipped after every micro-batch: what was cut early is missing from the window.",
+    ru="Похоже, что градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
+)
+def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
+    ru="Похоже, что шаг использует неотсечённый градиент: отсечение стоит слишком рано, слишком поздно или его нет.",
+)
+def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    optimizer.step()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+@clip_once.mistake(
+    en="It looks as if every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
+    ru="Похоже, что отсекается каждая компонента по значению. Это поворачивает градиент; отсечение по норме только укорачивает.",
+)
+def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if parameters are clipped one by one, or only one of them. The norm is that of all together.",
+    ru="Похоже, что параметры отсекаются по одному или отсекается только один. Норма берётся по всем вместе.",
+)
+def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    for parameter in model.parameters():
+        torch.nn.utils.clip_grad_norm_(parameter, max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(_clearing(model), optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the gradient is always scaled to `max_norm`, also when it is shorter than that.",
+    ru="Похоже, что градиент всегда приводится к длине `max_norm`, даже если он короче.",
+)
+def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
+    for p in model.parameters():
+        p.grad *= max_norm / (norm + 1e-6)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="It looks as if the sum of the gradients is clipped, not their mean: the division by K is missing.",
+    ru="Похоже, что отсекается сумма градиентов, а не среднее: не хватает деления на K.",
+)
+def clips_the_sum(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()

@@ -1,0 +1,110 @@
+"""Extra exercise: the seed's second accumulation cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import aspect, exercise
+from autograder.language import Text
+
+from .common import ONE_BACKWARD_EACH, Batches, _trains, _windows
+from .fix_zero_inside import (
+    fix_zero_inside,
+    leaks_into_the_next_window,
+    loses_the_scale,
+    one_backward_for_the_sum,
+    steps_every_time,
+    trains_on_joined_windows,
+)
+
+fix_backward_last = exercise(
+    title=Text("Find the bug: the other cell that prints 1.46", "Найдите ошибку: другая ячейка, которая печатает 1.46"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=8,
+    aspects=[
+        aspect("weights", 2, *fix_zero_inside.aspects[0].says),
+        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+    ],
+    hints=[
+        Text(
+            "How many losses are computed in a window, and how many of them go backward?",
+            "Сколько значений функции потерь вычисляется за окно и для скольких из них идёт обратный проход?",
+        ),
+        Text(
+            "`loss` is one name. Each turn of the loop gives it a new value; what happens to the old one?",
+            "`loss` — одно имя. На каждой итерации оно получает новое значение; что становится со старым?",
+        ),
+        Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
+    ],
+)(_trains("fix_backward_last"))
+
+
+fix_backward_last.cases(_windows)
+
+
+@fix_backward_last.mistake(
+    en="It looks as if `backward()` still runs only for the last micro-batch of a window. The losses before it are "
+    "computed and thrown away.",
+    ru="Похоже, что `backward()` по-прежнему вызывается только для последнего микробатча окна. Потери до него вычислены и "
+    "выброшены.",
+)
+def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        if i % accumulation_steps == accumulation_steps - 1:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+@fix_backward_last.mistake(
+    en="It looks as if gradients are cleared inside a window, before its last micro-batch: that one is all the step sees.",
+    ru="Похоже, что градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+)
+def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        optimizer.zero_grad()
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+
+
+for program in (
+    one_backward_for_the_sum,
+    trains_on_joined_windows,
+    loses_the_scale,
+    leaks_into_the_next_window,
+    steps_every_time,
+):
+    fix_backward_last.mistake(*fix_zero_inside.mistakes[program.__name__].says)(program)
+
+
+@fix_backward_last.mistake(
+    en="It looks as if `backward()` goes twice through the same graph, as with a running sum of losses: the second time it is gone.",
+    ru="Похоже, что `backward()` дважды проходит по одному графу, как при растущей сумме потерь: во второй раз графа уже нет.",
+)
+def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        total.backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_backward_last.mistake(
+    en="It looks as if `retain_graph=True` lets a running sum go backward again and again: old losses are counted twice.",
+    ru="Похоже, что с `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
+)
+def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        total.backward(retain_graph=True)
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()

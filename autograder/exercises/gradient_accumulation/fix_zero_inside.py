@@ -1,0 +1,144 @@
+"""Core exercise: the seed's first accumulation cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import aspect, exercise
+from autograder.language import Text
+
+from .common import ONE_BACKWARD_EACH, Batches, _epoch, _joined, _trains, _windows
+
+fix_zero_inside = exercise(
+    title=Text("Find the bug: W goes from 1.4 to 1.46", "Найдите ошибку: W идёт от 1.4 к 1.46"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="After every step the weights are those of training on the big batches.",
+            ru="После каждого шага веса такие же, как при обучении на больших батчах.",
+        ),
+        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+    ],
+    hints=[
+        Text(
+            "Print `model.weight.grad` just before each step. Which micro-batches does it contain?",
+            "Напечатайте `model.weight.grad` прямо перед каждым шагом. Какие микробатчи в него вошли?",
+        ),
+        Text(
+            "A window is K backward passes and one step. How often may gradients be cleared in it?",
+            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
+        ),
+        Text(
+            "Move one line: from the top of the loop to after `optimizer.step()`.",
+            "Перенесите одну строку: из начала цикла на место сразу после `optimizer.step()`.",
+        ),
+    ],
+)(_trains("fix_zero_inside"))
+
+
+fix_zero_inside.cases(_windows)
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the gradients are still cleared before every `backward()`; whether to None or to zero makes no "
+    "difference. How often may a window clear them?",
+    ru="Похоже, что градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. Сколько раз "
+    "за окно их можно обнулять?",
+)
+def still_clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        optimizer.zero_grad(set_to_none=False)
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if gradients are never cleared: each window still holds those of the windows before it.",
+    ru="Похоже, что градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
+)
+def leaks_into_the_next_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if `backward()` runs only on the last micro-batch of a window. The numbers are those of the code you were given.",
+    ru="Похоже, что `backward()` вызывается только на последнем микробатче окна. Числа те же, что у исходного кода.",
+)
+def backward_once_per_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        loss = mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the optimizer steps after every micro-batch: nothing is accumulated over the window.",
+    ru="Похоже, что шаг оптимизатора делается после каждого микробатча: за окно ничего не накапливается.",
+)
+def steps_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for x, y in batches:
+        optimizer.zero_grad()
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        optimizer.step()
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the gradients are cleared just before the step, so that the step has nothing to use.",
+    ru="Похоже, что градиенты обнуляются прямо перед шагом, и для шага ничего не остаётся.",
+)
+def clears_before_the_step(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.zero_grad()
+            optimizer.step()
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the losses of a window are added up and go backward together. The weights are right, "
+    "but until then every graph of the window stays in memory.",
+    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий. Веса верны, но до него все графы "
+    "окна остаются в памяти.",
+)
+def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    total: Any = 0.0
+    for i, (x, y) in enumerate(batches):
+        total = total + mse_loss(model(x), y) / accumulation_steps
+        if (i + 1) % accumulation_steps == 0:
+            total.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            total = 0.0
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+)
+def trains_on_joined_windows(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+
+
+@fix_zero_inside.mistake(
+    en="It looks as if the scaling by 1/K was lost: each step is K times too long.",
+    ru="Похоже, что потерялось масштабирование на 1/K: каждый шаг в K раз длиннее нужного.",
+)
+def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        mse_loss(model(x), y).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()

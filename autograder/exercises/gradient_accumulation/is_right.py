@@ -1,0 +1,233 @@
+"""Extra exercise: write the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Lineup, nameless
+from autograder.checking.observe import AnswerRaised, using_answer
+from autograder.language import Text
+
+# What the learner's test is tried on. The signature is asked for nowhere else, so that no answer to another exercise
+# can stand in: `accumulate(parameter, micro_batches)` with pairs (mean_loss, n), where `mean_loss()` is a tensor.
+MicroBatches = list[tuple[Callable[[], Tensor], int]]
+
+
+def _share(micro_batches: MicroBatches, n: int) -> float:
+    return n / sum(size for _, size in micro_batches)
+
+
+def _by_backward(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _by_grad(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    total = torch.zeros_like(parameter)
+    for mean_loss, n in micro_batches:
+        (gradient,) = torch.autograd.grad(mean_loss(), parameter)
+        total += gradient * n
+    parameter.grad = total / sum(n for _, n in micro_batches)
+
+
+def _by_one_sum(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    torch.stack([mean_loss() * _share(micro_batches, n) for mean_loss, n in micro_batches]).sum().backward()
+
+
+def _wrong_never_clears(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_zeroes_inside(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    for mean_loss, n in micro_batches:
+        parameter.grad = None
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_skips_the_last(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches[:-1] or micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+def _wrong_sums_means(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        mean_loss().backward()
+
+
+def _wrong_divides_by_count(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        (mean_loss() / len(micro_batches)).backward()
+
+
+def _wrong_divides_by_samples(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, _ in micro_batches:
+        (mean_loss() / sum(n for _, n in micro_batches)).backward()
+
+
+RIGHT = tuple(nameless(function, "accumulate") for function in (_by_backward, _by_grad, _by_one_sum))
+
+
+WRONG = {
+    "catches_old_gradient": nameless(_wrong_never_clears, "accumulate"),
+    "catches_zeroing_inside": nameless(_wrong_zeroes_inside, "accumulate"),
+    "catches_missing_last": nameless(_wrong_skips_the_last, "accumulate"),
+    "catches_sum_of_means": nameless(_wrong_sums_means, "accumulate"),
+    "catches_equal_weights": nameless(_wrong_divides_by_count, "accumulate"),
+    "catches_division_by_samples": nameless(_wrong_divides_by_samples, "accumulate"),
+}
+
+
+@exercise(
+    title=Text("Write the test", "Напишите тест"),
+    kind="write the test",
+    difficulty=3,
+    minutes=15,
+    aspects=[
+        aspect(
+            "accepts_right",
+            1,
+            en="Every right function is accepted, however it is written.",
+            ru="Любая правильная функция принимается, как бы она ни была написана.",
+        ),
+        aspect(
+            "catches_old_gradient",
+            0.5,
+            en="A function that adds to what `.grad` held before is refused.",
+            ru="Функция, которая прибавляет к прежнему содержимому `.grad`, отвергается.",
+        ),
+        aspect(
+            "catches_zeroing_inside",
+            0.5,
+            en="A function that clears `.grad` before each micro-batch is refused.",
+            ru="Функция, которая обнуляет `.grad` перед каждым микробатчем, отвергается.",
+        ),
+        aspect(
+            "catches_missing_last",
+            0.5,
+            en="A function that leaves out the last micro-batch is refused.",
+            ru="Функция, которая пропускает последний микробатч, отвергается.",
+        ),
+        aspect(
+            "catches_sum_of_means",
+            0.5,
+            en="A function that sums the means without a weight is refused.",
+            ru="Функция, которая складывает средние без весов, отвергается.",
+        ),
+        aspect(
+            "catches_equal_weights",
+            0.5,
+            en="A function that weighs all micro-batches alike is refused.",
+            ru="Функция, которая даёт всем микробатчам одинаковый вес, отвергается.",
+        ),
+        aspect(
+            "catches_division_by_samples",
+            0.5,
+            en="A function that divides each mean by the number of samples is refused.",
+            ru="Функция, которая делит каждое среднее на число примеров, отвергается.",
+        ),
+    ],
+    hints=[
+        Text(
+            "A test needs a truth to compare with. Which one computation cannot have an accumulation bug?",
+            "Тесту нужен эталон для сравнения. В каком вычислении не может быть ошибки накопления?",
+        ),
+        Text(
+            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes that differ.",
+            "Выберите входы, на которых ошибки видны: старый градиент, не меньше двух микробатчей, разные размеры.",
+        ),
+        Text(
+            "w = torch.tensor([1.0, 2.0], requires_grad=True)\nw.grad = torch.full_like(w, 100.0)\n"
+            "...  # x and y in pieces of 3 and 1\naccumulate(w, [(lambda: ..., 3), (lambda: ..., 1)])\n"
+            "return torch.allclose(w.grad, ...)",
+            "w = torch.tensor([1.0, 2.0], requires_grad=True)\nw.grad = torch.full_like(w, 100.0)\n"
+            "...\naccumulate(w, [(lambda: ..., 3), (lambda: ..., 1)])\n"
+            "return torch.allclose(w.grad, ...)",
+        ),
+    ],
+)
+def is_right(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        accepts, refuses = case.others.tried(lambda function, _: _accepts(answer, function))
+    return {"accepts_right": all(accepts), **refuses, "accepted": accepts, "refused": list(refuses.values())}
+
+
+@is_right.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
+
+
+def _accepts(answer: Any, function: Callable[..., None]) -> bool:
+    """Does the learner's test let `function` pass? An assertion that fails is a refusal, as in any test."""
+    try:
+        return bool(answer.is_right(function))
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, AssertionError):
+            return False
+        raise
+
+
+def _agrees(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
+    """A test with some choice of micro-batches and of what `.grad` holds before."""
+    x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2)
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    w.grad = None if old is None else torch.full_like(w, old)
+    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
+
+    def loss_of(part: Tensor) -> Callable[[], Tensor]:
+        return lambda: ((part @ w) ** 2).mean()
+
+    accumulate(w, [(loss_of(part), len(part)) for part in x.split(list(sizes))])
+    return w.grad is not None and torch.allclose(w.grad, expected)
+
+
+@is_right.mistake(
+    en="It looks as if the test accepts everything: it has to compare with a gradient that you computed yourself.",
+    ru="Похоже, что тест принимает всё: сравнивать нужно с градиентом, который вы вычислили сами.",
+)
+def accepts_everything(accumulate: Callable[..., None]) -> bool:
+    _agrees(accumulate, (2, 1))
+    return True
+
+
+@is_right.mistake(
+    en="It looks as if the test refuses everything, the right functions as well.",
+    ru="Похоже, что тест отвергает всё, в том числе правильные функции.",
+)
+def refuses_everything(accumulate: Callable[..., None]) -> bool:
+    return False
+
+
+@is_right.mistake(
+    en="It looks as if all micro-batches of the test count alike, say because they have one size: 1/K is right there.",
+    ru="Похоже, что все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
+)
+def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (2, 2))
+
+
+@is_right.mistake(
+    en="It looks as if `.grad` is always empty when the test begins, so that nobody is caught keeping an old gradient.",
+    ru="Похоже, что в начале теста `.grad` всегда пуст, и функция, которая оставляет старый градиент, не попадается.",
+)
+def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (3, 1), old=None)
+
+
+@is_right.mistake(
+    en="It looks as if the test has a single micro-batch: almost every way of accumulating is right there.",
+    ru="Похоже, что в тесте всего один микробатч: для него верен почти любой способ накопления.",
+)
+def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
+    return _agrees(accumulate, (3,))

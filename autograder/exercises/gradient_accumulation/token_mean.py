@@ -1,0 +1,137 @@
+"""Extra exercise: token means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import uniform
+from autograder.language import Text
+
+from .common import Batches
+
+IGNORED = -100  # the target that `cross_entropy` passes over: padding
+
+
+def token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Mean cross-entropy over the tokens of a micro-batch that are no padding; x is (n, t, 3), y is (n, t)."""
+    return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=IGNORED)
+
+
+@exercise(
+    title=Text("Means over tokens", "Среднее по токенам"),
+    kind="complete",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradient",
+            2,
+            en="`.grad` equals the gradient of the mean over all tokens that are no padding.",
+            ru="`.grad` равен градиенту среднего по всем токенам, кроме заполнителей.",
+        )
+    ],
+    hints=[
+        Text(
+            "`cross_entropy` with `ignore_index` divides by something. By what?",
+            "`cross_entropy` с `ignore_index` на что-то делит. На что?",
+        ),
+        Text(
+            "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
+            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
+        ),
+        Text(
+            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
+            "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
+        ),
+    ],
+)
+def token_mean(answer: Any, case: Case) -> dict[str, object]:
+    answer.token_mean(case.model, case.batches)
+    return {"gradient": case.model.weight.grad}
+
+
+@token_mean.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for lengths in ([(5, 1), (2, 2, 1)], [(1,), (4, 5), (2, 3)]):
+        model = torch.nn.Linear(3, 4, bias=False, dtype=torch.float64)
+        model.weight = torch.nn.Parameter(uniform(rng, 4, 3))
+        model.weight.grad = 100 * uniform(rng, 4, 3)
+        yield Case(model=model, batches=[_tokens(rng, *each) for each in lengths])
+
+
+def _tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]:
+    y = torch.full((len(lengths), 5), IGNORED)
+    for row, length in enumerate(lengths):
+        y[row, :length] = torch.randint(4, (length,), generator=rng)
+    return uniform(rng, len(lengths), 5, 3), y
+
+
+def _weighted_tokens(model: torch.nn.Module, batches: Batches, weight: Callable[[Tensor], float]) -> None:
+    model.zero_grad()
+    total = sum(weight(y) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) * weight(y) / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if every micro-batch got the weight 1/K, whether it holds many tokens or few.",
+    ru="Похоже, что каждый микробатч получил вес 1/K, сколько бы токенов в нём ни было.",
+)
+def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
+    _weighted_tokens(model, batches, lambda y: 1.0)
+
+
+@token_mean.mistake(
+    en="It looks as if micro-batches are weighted by their sequences, or by all positions, padding included.",
+    ru="Похоже, что вес микробатча — число последовательностей или всех позиций вместе с заполнителями.",
+)
+def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
+    _weighted_tokens(model, batches, len)
+
+
+@token_mean.mistake(
+    en="It looks as if the mean of each micro-batch was divided by a count that it was never multiplied with.",
+    ru="Похоже, что среднее по микробатчу делится на число токенов, на которое его не умножали.",
+)
+def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if the gradient that was there before stayed in the sum. Clear it before the loop.",
+    ru="Похоже, что в сумме остался прежний градиент. Его нужно обнулить до цикла.",
+)
+def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
+    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+)
+def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
+    total = sum(int((y != IGNORED).sum()) for _, y in batches)
+    for x, y in batches:
+        model.zero_grad()
+        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+
+
+@token_mean.mistake(
+    en="It looks as if the token means are added up without any weight.",
+    ru="Похоже, что средние по токенам складываются без весов.",
+)
+def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        token_loss(model, x, y).backward()

@@ -1,0 +1,223 @@
+"""Core exercise: a whole epoch, the last window included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
+
+from .common import Batches, _clearing, _directions, _epoch, _joined, _samples, linear, micro_batches, sgd
+
+
+@exercise(
+    title=Text("A whole epoch", "Целая эпоха"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=20,
+    aspects=[
+        aspect(
+            "weights",
+            4,
+            en="After every step, the last window's included, the weights are those of training on the big batches.",
+            ru="После каждого шага, включая последнее окно, веса такие же, как при обучении на больших батчах.",
+        ),
+        aspect(
+            "live_bytes",
+            2,
+            en="At no moment is more than one micro-batch's graph in memory (bytes, for 6 micro-batches of 64 samples).",
+            ru="В памяти никогда не больше одного графа, графа одного микробатча (байты, для 6 микробатчей по 64 примера).",
+        ),
+        aspect(
+            "mean_loss",
+            1,
+            en="What comes back is the mean loss over all samples of the epoch, as a float.",
+            ru="Возвращается среднее значение функции потерь по всем примерам эпохи, число типа float.",
+        ),
+    ],
+    hints=[
+        Text(
+            "With 5 micro-batches and K = 2 there are three windows. Which samples does the third mean go over?",
+            "При 5 микробатчах и K = 2 окон три. По каким примерам берётся среднее в третьем?",
+        ),
+        Text(
+            "Cut the list into windows first: `batches[i:i + K]`. Each window is then the exercise you have already solved, and a step.",
+            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один шаг.",
+        ),
+        Text(
+            "for start in range(0, len(batches), accumulation_steps):\n"
+            "    window = batches[start:start + accumulation_steps]\n"
+            "    samples = sum(len(x) for x, _ in window)\n"
+            "    ...  # and add the losses up with .item()",
+            "for start in range(0, len(batches), accumulation_steps):\n"
+            "    window = batches[start:start + accumulation_steps]\n"
+            "    samples = sum(len(x) for x, _ in window)\n"
+            "    ...  # .item()",
+        ),
+    ],
+)
+def train_epoch(answer: Any, case: Case) -> dict[str, object]:
+    with (
+        passes_to(case.model.weight) as passes,
+        batch_sizes(case.model) as sizes,
+        weights_after_steps(case.optimizer) as weights,
+    ):
+        mean_loss = answer.train_epoch(case.model, case.optimizer, case.batches, case.accumulation_steps)
+    return {
+        "weights": weights,
+        "mean_loss": mean_loss,
+        "backward_runs": _directions(passes),
+        "sizes": sizes,
+        "live_bytes": _memory_of_a_window(answer.train_epoch),
+    }
+
+
+_SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
+
+
+def _memory_of_a_window(train: Callable[..., object]) -> AtMost:
+    """Peak bytes of one window of 6 micro-batches through a hidden layer of 64 x 32 numbers.
+
+    One micro-batch needs its hidden activation, and while it goes backward two gradients of that size: 3 units, and a
+    little for the weights. The limit is 1.25 times 3; a second graph beside the first needs 4, every graph 6 and more.
+    """
+    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
+    with live_bytes() as live:
+        train(net, sgd(net), batches, _MICRO_BATCHES)
+    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
+
+
+@train_epoch.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4), 3), ((2, 3, 1, 4, 2, 3), 3)]:
+        model = linear(rng)
+        yield Case(model=model, optimizer=sgd(model), batches=micro_batches(rng, *sizes), accumulation_steps=steps)
+
+
+@train_epoch.mistake(
+    en="It looks as if the last, incomplete window never gets its step: those samples teach nothing.",
+    ru="Похоже, что последнее, неполное окно остаётся без шага: его примеры ничему не учат.",
+)
+def drops_the_last_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    whole = len(batches) - len(batches) % accumulation_steps
+    return _epoch(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: n / _samples(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if every loss is divided by K, whatever the sizes and even in the last, shorter window.",
+    ru="Похоже, что каждое значение функции потерь делится на K, независимо от размеров и даже в последнем, коротком окне.",
+)
+def always_divides_by_k(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / accumulation_steps)
+
+
+@train_epoch.mistake(
+    en="It looks as if each micro-batch of a window got the same weight, although they have different sizes.",
+    ru="Похоже, что все микробатчи окна получили одинаковый вес, хотя размеры у них разные.",
+)
+def same_weight_in_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / len(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if gradients are divided by the samples of the whole epoch instead of those of their window.",
+    ru="Похоже, что градиенты делятся на число примеров всей эпохи, а не своего окна.",
+)
+def divides_by_the_epoch(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(batches))
+
+
+@train_epoch.mistake(
+    en="It looks as if this is the usual loop: every loss divided by K, and no step for the last, incomplete window.",
+    ru="Похоже, что это обычный цикл: каждое значение потерь делится на K, а последнее, неполное окно остаётся без шага.",
+)
+def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    whole = len(batches) - len(batches) % accumulation_steps
+    return _epoch(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: 1 / accumulation_steps)
+
+
+@train_epoch.mistake(
+    en="It looks as if gradients are never cleared: each window still holds those of the windows before it.",
+    ru="Похоже, что градиенты никогда не обнуляются: в каждом окне остаются градиенты предыдущих окон.",
+)
+def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    optimizer.zero_grad = lambda: None
+    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if gradients are zeroed for every micro-batch: the last one of a window is all that the step sees.",
+    ru="Похоже, что градиенты обнуляются для каждого микробатча: шаг видит только последний микробатч окна.",
+)
+def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(_clearing(model), optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+
+
+@train_epoch.mistake(
+    en="It looks as if each window is joined into one big batch. The weights are right, but nothing was accumulated.",
+    ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
+)
+def joins_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+
+
+@train_epoch.mistake(
+    en="It looks as if the losses of a window are summed and go backward together: all its graphs are in memory at once.",
+    ru="Похоже, что потери окна складываются, а обратный проход у них один, общий: в памяти одновременно лежат все "
+    "графы окна.",
+)
+def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    total = 0.0
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        losses = [mse_loss(model(x), y) * len(x) / _samples(window) for x, y in window]
+        sum(losses).backward()  # type: ignore[union-attr]
+        optimizer.step()
+        total += sum(loss.item() for loss in losses) * _samples(window)
+    return total / _samples(batches)
+
+
+@train_epoch.mistake(
+    en="It looks as if the total of the losses is still a tensor. Unless detached, it carries a history of every "
+    "micro-batch along: add up `.item()`.",
+    ru="Похоже, что сумма потерь осталась тензором. Если её не отсоединить от графа, за ней тянется история всех "
+    "микробатчей: складывайте `.item()`.",
+)
+def returns_a_tensor(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> Tensor:
+    total = torch.zeros((), dtype=torch.float64)
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            (loss * len(x) / _samples(window)).backward()
+            total = total + loss * len(x)
+        optimizer.step()
+    return total / _samples(batches)
+
+
+@train_epoch.mistake(
+    en="It looks as if what comes back is the plain mean of the micro-batches' losses, although their sizes differ.",
+    ru="Похоже, что возвращается простое среднее потерь по микробатчам, хотя размеры у них разные.",
+)
+def averages_the_means(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    losses = []
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            (loss * len(x) / _samples(window)).backward()
+            losses.append(loss.item())
+        optimizer.step()
+    return sum(losses) / len(losses)

@@ -1,0 +1,169 @@
+"""Extra exercise: mixed precision's loss scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.language import Text
+from autograder.measure import weights_after_steps
+
+from .common import Batches, _window, affine, norm_of_mean, scattered, sgd, unclean
+
+
+class FakeScaler:
+    """`torch.amp.GradScaler` with a fixed scale of 2**16, in float64 on the CPU: only the order of its calls matters."""
+
+    def __init__(self) -> None:
+        self.factor, self.unscaled, self.steps, self.updates = 2.0**16, False, 0, 0
+
+    def __repr__(self) -> str:
+        return "scaler with scale 65536"
+
+    def scale(self, loss: Tensor) -> Tensor:
+        return loss * self.factor
+
+    def get_scale(self) -> float:
+        return self.factor
+
+    def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.unscaled:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        self.unscaled = True
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    parameter.grad.div_(self.factor)
+
+    def step(self, optimizer: torch.optim.Optimizer) -> None:
+        if not self.unscaled:
+            self.unscale_(optimizer)
+        self.steps += 1
+        optimizer.step()
+
+    def update(self) -> None:
+        self.unscaled, self.updates = False, self.updates + 1
+
+
+@exercise(
+    title=Text("Clipping under a loss scale", "Отсечение при масштабировании функции потерь"),
+    kind="complete",
+    difficulty=3,
+    minutes=10,
+    aspects=[
+        aspect(
+            "weights",
+            2,
+            en="The step is the one you would make without a scale: `max_norm` is compared with the true gradient.",
+            ru="Шаг такой же, как без масштаба: с `max_norm` сравнивается настоящий градиент.",
+        ),
+        aspect(
+            "calls",
+            1,
+            en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют масштаб.",
+        ),
+    ],
+    hints=[
+        Text(
+            "After `scaler.scale(loss).backward()`, what is the norm of `.grad` compared with the true one?",
+            "Во сколько раз норма `.grad` после `scaler.scale(loss).backward()` больше настоящей?",
+        ),
+        Text(
+            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before clipping.",
+            "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
+        ),
+        Text(
+            "...  # accumulate scaled losses\nscaler.unscale_(optimizer)\n...  # clip\nscaler.step(optimizer)\nscaler.update()",
+            "...  # накопить\nscaler.unscale_(optimizer)\n...  # отсечь\nscaler.step(optimizer)\nscaler.update()",
+        ),
+    ],
+)
+def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
+    before = case.model.weight.detach().clone()
+    with weights_after_steps(case.optimizer) as weights:
+        answer.unscale_then_clip(case.model, case.optimizer, case.scaler, case.batches, case.max_norm)
+    # Steps 65536 times too short leave the same weights to six digits; how far they moved tells them apart.
+    return {"weights": weights, "calls": [case.scaler.steps, case.scaler.updates], "moved": before - case.model.weight}
+
+
+@unscale_then_clip.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for factor in (0.5, 3.0):
+        model, batches = affine(rng), scattered(rng, 3, 3)
+        max_norm = factor * norm_of_mean(model, batches)
+        optimizer, scaler = unclean(sgd(model)), FakeScaler()
+        yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
+
+
+def _scaled_window(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
+    ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
+)
+def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _scaled_window(model, optimizer, scaler, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
+    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно "
+    "вызвать только один раз.",
+)
+def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
+    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
+)
+def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _scaled_window(model, optimizer, scaler, batches)
+    optimizer.step()
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if the loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
+    ru="Похоже, что значение функции потерь не масштабировали, а градиент разделили: шаг в 65536 раз короче нужного.",
+)
+def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _window(model, optimizer, batches)
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="It looks as if `update()` runs more than once, perhaps for every micro-batch. Within a window the scale must stay.",
+    ru="Похоже, что `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб не меняют.",
+)
+def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+        scaler.update()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)

@@ -1,0 +1,13 @@
+"""Exercises of lesson 02, the graph and the backward pass."""
+
+EXERCISES = (
+    "count_nodes",
+    "run_backward",
+    "predict_second_backward",
+    "fix_two_losses",
+    "mean_and_worst",
+    "safe_sqrt",
+    "nan_node",
+    "fix_shared_gradients",
+    "hide_the_bug",
+)

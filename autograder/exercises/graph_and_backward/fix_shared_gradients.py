@@ -1,0 +1,222 @@
+"""Extra exercise: what `torch.autograd.grad` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("Find the bug: gradients that change together", "Найдите ошибку: градиенты, которые меняются вместе"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradients",
+            1,
+            en="Each gradient is multiplied by its own factor, and an input that `y` does not use gets zeros.",
+            ru="Каждый градиент умножен на свой множитель, а вход, от которого `y` не зависит, получает нули.",
+        ),
+        aspect(
+            "own",
+            1,
+            en="No gradient shares memory with `v` or with another one, and none has a graph.",
+            ru="У градиентов нет ни графа, ни общей памяти: ни с `v`, ни друг с другом.",
+        ),
+        aspect(
+            "untouched",
+            1,
+            en="`v` and the `.grad` of the inputs are what they were.",
+            ru="`v` и `.grad` входов остались прежними.",
+        ),
+    ],
+    hints=[
+        Text(
+            "For `y = a + b`, what is the gradient with respect to `a`, and what is it with respect to `b`? Are these two tensors?",
+            "Чему для `y = a + b` равен градиент по `a` и чему по `b`? Это два тензора?",
+        ),
+        Text(
+            "Compare with `is`: `torch.autograd.grad(a + b, [a, b], v)` may give you `v` itself, twice. Look for `materialize_grads`, too.",
+            "Сравните с помощью `is`: `torch.autograd.grad(a + b, [a, b], v)` может дважды вернуть сам `v`. "
+            "Посмотрите и на `materialize_grads`.",
+        ),
+        Text(
+            "gradients = torch.autograd.grad(y, inputs, v, ...)\nreturn [... for gradient, factor in zip(gradients, factors)]",
+            "gradients = torch.autograd.grad(y, inputs, v, ...)\nreturn [... for gradient, factor in zip(gradients, factors)]",
+        ),
+    ],
+)
+def fix_shared_gradients(answer: Any, case: Case) -> dict[str, object]:
+    gradients = answer.fix_shared_gradients(case.y, case.inputs, case.v, case.factors)
+    with using_answer():
+        tensors = [g for g in gradients if isinstance(g, Tensor)] if isinstance(gradients, (list, tuple)) else []
+        places = {each.untyped_storage().data_ptr() for each in (*tensors, case.v)}
+    return {
+        "gradients": gradients,
+        "own": {
+            "shared": len(places) <= len(tensors),
+            "requires_grad": any(each.requires_grad for each in tensors),
+        },
+        "untouched": {"v": case.v, ".grad": [x.grad for x in case.inputs]},
+    }
+
+
+@fix_shared_gradients.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    a, b, c = leaf(rng, 3), leaf(rng, 3), leaf(rng, 2, 2)
+    yield Case(y=a + b, inputs=[a, b, c], v=signed(rng, 3), factors=[2.0, -5.0, 3.0])
+    a, b, c = leaf(rng, 2, 3), leaf(rng, 4), leaf(rng, 2, 3)
+    yield Case(y=(a * c).sin() + a, inputs=[c, b, a], v=signed(rng, 2, 3), factors=[0.5, 7.0, 4.0])
+    a, b = leaf(rng, 4), leaf(rng, 4)
+    yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[1.0, 0.1])
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
+    ru="Похоже, что `v` защищён копией, но два градиента — всё ещё один тензор: в него вошли оба множителя.",
+)
+def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v.clone(), materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the factors are right but an unused input gives None. None is no tensor to go on with: `materialize_grads=True` gives zeros.",
+    ru="Похоже, что множители верны, но для неиспользованного входа возвращается None. Вычислять с None дальше "
+    "нельзя: `materialize_grads=True` даёт нули.",
+)
+def leaves_none(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [None if gradient is None else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the unused input still raises: “appears to not have been used in the graph”.",
+    ru="Похоже, что неиспользованный вход всё ещё вызывает ошибку: «appears to not have been used in the graph».",
+)
+def forbids_unused(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    return [gradient * factor for gradient, factor in zip(torch.autograd.grad(y, inputs, v), factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the gradients are right but were left in `.grad` of the inputs by `backward()`. "
+    "`torch.autograd.grad` returns them and leaves `.grad` alone.",
+    ru="Похоже, что градиенты верны, но `backward()` оставил их в `.grad` входов. "
+    "`torch.autograd.grad` возвращает их и `.grad` не трогает.",
+)
+def goes_through_grad(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    y.backward(v)  # type: ignore[no-untyped-call]
+    return [(torch.zeros_like(x) if x.grad is None else x.grad) * factor for x, factor in zip(inputs, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` is still the tensor that is multiplied in place, together with the gradients that are `v` itself.",
+    ru="Похоже, что на месте всё ещё умножается `v` вместе с теми градиентами, которые и есть `v`.",
+)
+def multiplies_in_place(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if an unused input gets a zero that is no tensor of the input's shape.",
+    ru="Похоже, что для неиспользованного входа возвращается ноль, а не тензор той же формы, что у входа.",
+)
+def zero_without_a_shape(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Any]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [0.0 if gradient is None else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the gradient is still multiplied in place, whether by `mul_` or by `*=`: nothing has changed but the wording.",
+    ru="Похоже, что градиент по-прежнему умножается на месте, через `mul_` или через `*=`: изменилась только запись.",
+)
+def multiplies_in_place_still(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor | None]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    for gradient, factor in zip(gradients, factors):
+        if gradient is not None:
+            gradient *= factor
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the factors are missing from the gradients.",
+    ru="Похоже, что градиенты не умножены на множители.",
+)
+def ignores_the_factors(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    return [gradient.clone() for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the pass starts from ones and not from `v`.",
+    ru="Похоже, что обратный проход начинается с единиц, а не с `v`.",
+)
+def ignores_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y.sum(), inputs, materialize_grads=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if an unused input is left out: each input gets an entry of its own.",
+    ru="Похоже, что неиспользованный вход пропущен: в ответе нужно место для каждого входа.",
+)
+def leaves_unused_out(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors) if gradient is not None]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the zeros for an unused input have the shape of `v`. They need the shape of that input.",
+    ru="Похоже, что нули для неиспользованного входа взяты по форме `v`. Нужна форма самого входа.",
+)
+def zeros_like_v(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros_like(v) if g is None else g * factor for g, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if `v` is put right in the end, but meanwhile both factors went into the tensor that the gradients share.",
+    ru="Похоже, что `v` в конце восстановлен, но до этого в тензор, общий для градиентов, вошли оба множителя.",
+)
+def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    before = v.clone()
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    for gradient, factor in zip(gradients, factors):
+        gradient.mul_(factor)
+    v.copy_(before)
+    return list(gradients)
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not help it.",
+    ru="Похоже, что значения верны, но один градиент — всё ещё сам `v`, умноженный на месте: копировать только "
+    "остальные недостаточно.",
+)
+def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    first, *others = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    gradients = [first.clone(), *others]
+    for gradient, factor in zip(gradients, factors):
+        gradient.mul_(factor)
+    return gradients
+
+
+@fix_shared_gradients.mistake(
+    en="It looks as if the values are right, but where a factor is 1 the gradient comes back as it was, and that is `v` itself.",
+    ru="Похоже, что значения верны, но при множителе 1 градиент возвращается как есть, а это сам `v`.",
+)
+def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return [gradient if factor == 1 else gradient * factor for gradient, factor in zip(gradients, factors)]

@@ -1,0 +1,274 @@
+"""Core exercise: two losses on one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, number
+from autograder.language import Text
+from autograder.measure import counting_backward_runs, live_bytes
+
+from .common import _ROWS, _WIDTH, FLOAT64
+
+TwoLosses = tuple[Tensor, Tensor]
+
+
+def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
+    h = torch.tanh(x @ w)
+    return ((h - y) ** 2).mean(), (h**2).mean()
+
+
+def _loss(value: object) -> object:
+    """A loss as a number, whether it came as one, as a tensor or as an array of one number."""
+    return number(torch.as_tensor(value, dtype=FLOAT64))
+
+
+def _goes_again(loss: object, w: Tensor) -> bool:
+    """Can a further backward pass go from `loss` to `w`?"""
+    if not isinstance(loss, Tensor) or not loss.requires_grad:
+        return False
+    try:
+        torch.autograd.grad(loss, w, retain_graph=True, allow_unused=True)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _left_of(answer: Callable[..., object]) -> AtMost:
+    """Bytes that stay in memory after the call while the pair that came back is held, the pair's own not counted.
+
+    (Those of a `mse_loss` would be many: on the CPU its one number lies in a storage as large as the input.) `.grad`
+    and a quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds all of it.
+    """
+    w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
+    x, y = torch.ones(_ROWS, 4, dtype=FLOAT64), torch.zeros(_ROWS, _WIDTH, dtype=FLOAT64)
+    with live_bytes() as live:
+        held = answer(w, x, y, 0.5)
+        left = live.now
+    with using_answer():
+        pair = {each.untyped_storage() for each in held if isinstance(each, Tensor)}  # type: ignore[attr-defined]
+        left -= sum(storage.nbytes() for storage in pair)
+    return AtMost(limit=(4 * _WIDTH + _ROWS * _WIDTH // 4) * 8, used=left)
+
+
+@exercise(
+    title=Text("Find the bug: two losses, one graph", "Найдите ошибку: две функции потерь, один граф"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    shows_graph=True,
+    aspects=[
+        aspect(
+            "untouched",
+            0,
+            en="`w`, `x` and `y` hold what they held before the call.",
+            ru="В `w`, `x` и `y` лежит то же, что до вызова.",
+        ),
+        aspect(
+            "losses",
+            0,
+            en="The pair that comes back holds the values of the two losses.",
+            ru="Возвращаемая пара содержит значения двух функций потерь.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="`w.grad` equals the gradient of `fit + share * size`.",
+            ru="`w.grad` равен градиенту `fit + share * size`.",
+        ),
+        aspect(
+            "backward_runs",
+            1,
+            en="Autograd makes one backward pass for both losses.",
+            ru="Для обеих функций потерь сделан один обратный проход autograd.",
+            after=("untouched", "losses", "gradient"),
+        ),
+        aspect(
+            "left",
+            2,
+            en="After the call nothing that the graph has saved is in memory, although the pair that came back still is. "
+            "Counted are bytes on inputs of 64 rows.",
+            ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
+            "Считаются байты на входах из 64 строк.",
+            after=("untouched", "losses", "gradient"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Gradients are linear. What single number has the gradient that you want?",
+            "Градиент линеен. Градиент какого одного числа вам и нужен?",
+        ),
+        Text(
+            "`retain_graph=True` keeps what the graph has saved: a further pass will need it. After the last pass there is none.",
+            "`retain_graph=True` не даёт освободить то, что сохранил граф: это понадобится следующему проходу. Но за "
+            "последним проходом следующего нет.",
+        ),
+        Text(
+            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
+            "h = torch.tanh(x @ w)\nfit, size = ...\n(...).backward()\nreturn fit, size",
+        ),
+    ],
+)
+def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
+    with counting_backward_runs() as runs:
+        pair = answer.fix_two_losses(case.w, case.x, case.y, case.share)
+    with using_answer():
+        fit, size = pair
+        losses = {"fit": _loss(fit), "size": _loss(size)}
+        gradient = None if case.w.grad is None else case.w.grad.clone()
+        again = [_goes_again(fit, case.w), _goes_again(size, case.w)]
+    return {
+        "untouched": {"w": case.w, "x": case.x, "y": case.y},
+        "losses": losses,
+        "gradient": gradient,
+        "goes_again": again,
+        "backward_runs": runs.times,
+        "left": _left_of(answer.fix_two_losses),
+    }
+
+
+@fix_two_losses.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for rows, width, share in ((5, 2, 0.25), (3, 4, 3.0)):
+        w = (0.2 * signed(rng, 3, width)).requires_grad_()
+        yield Case(w=w, x=signed(rng, rows, 3), y=uniform(rng, rows, width), share=share)
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `retain_graph=True` was dropped and there are still two passes: the second finds the saved values freed.",
+    ru="Похоже, что `retain_graph=True` убран, а проходов по-прежнему два: к началу второго сохранённое уже "
+    "освобождено.",
+)
+def second_pass_raises(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward()  # type: ignore[no-untyped-call]
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if there are still two backward passes: the part of the graph that the losses share is gone through "
+    "twice, or was even made twice.",
+    ru="Похоже, что обратных проходов по-прежнему два: по общей части графа проходят дважды или её даже строят дважды.",
+)
+def retains_for_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if there is one pass now, but with `retain_graph=True` or `create_graph=True`: as long as a loss is "
+    "held, all saved values stay.",
+    ru="Похоже, что проход теперь один, но с `retain_graph=True` или `create_graph=True`: пока хранится хотя бы одно "
+    "значение функции потерь, остаётся всё сохранённое.",
+)
+def retains_out_of_habit(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the second loss went in without its weight `share`.",
+    ru="Похоже, что вторая функция потерь вошла в сумму без множителя `share`.",
+)
+def forgets_the_share(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.backward([fit, size])
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `w.grad` has the gradient of the first loss alone: the second never goes backward, or is cut off from `w`.",
+    ru="Похоже, что в `w.grad` градиент только первой функции потерь: для второй обратного прохода нет или она "
+    "отсоединена от `w`.",
+)
+def first_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    fit.backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient of the second loss alone is left: that of the first was cleared or never computed.",
+    ru="Похоже, что остался градиент только второй функции потерь: градиент первой стёрт или не вычислен.",
+)
+def second_loss_only(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if nothing has changed but the wording: there are still two backward passes, and each of them keeps "
+    "what the graph has saved.",
+    ru="Похоже, что изменилась только запись: обратных проходов по-прежнему два, и ни один не даёт освободить то, что "
+    "сохранил граф.",
+)
+def retains_for_both(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * size).backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    fit.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the two values have changed places.",
+    ru="Похоже, что два значения поменялись местами.",
+)
+def swaps_the_pair(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward()  # type: ignore[no-untyped-call]
+    return size, fit
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `share * size` comes back in place of `size`.",
+    ru="Похоже, что вместо `size` возвращается `share * size`.",
+)
+def returns_the_weighted_size(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (fit + share * size).backward()  # type: ignore[no-untyped-call]
+    return fit, share * size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if `share` is applied twice.",
+    ru="Похоже, что множитель `share` применён дважды.",
+)
+def applies_the_share_twice(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.backward([fit, share * size], [None, torch.full_like(size, share)])
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient never gets into `w.grad`: `torch.autograd.grad` returns it and leaves `.grad` alone.",
+    ru="Похоже, что градиент не попадает в `w.grad`: `torch.autograd.grad` возвращает его, а `.grad` не трогает.",
+)
+def leaves_grad_empty(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    torch.autograd.grad(fit + share * size, w)
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="It looks as if the gradient is right but computed by hand: no backward pass of autograd was made, and one is asked for.",
+    ru="Похоже, что градиент верен, но вычислен вручную: обратного прохода autograd не было, а нужен один.",
+)
+def computes_it_by_hand(w: Tensor, x: Tensor, y: Tensor, share: float) -> tuple[float, float]:
+    with torch.no_grad():
+        h = torch.tanh(x @ w)
+        fit, size = _losses(w, x, y)
+        w.grad = x.T @ (2 * (h - y + share * h) / h.numel() * (1 - h**2))
+    return fit.item(), size.item()

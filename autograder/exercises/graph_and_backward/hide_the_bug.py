@@ -1,0 +1,196 @@
+"""Extra exercise: a bug that does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+from autograder.measure import graph_nodes
+
+from .common import _assign, _seed_backward
+
+
+@exercise(
+    title=Text("A graph on which the wrong code is right", "Граф, на котором неверный код прав"),
+    kind="write the counter-example",
+    difficulty=3,
+    minutes=10,
+    shows_graph=True,
+    aspects=[
+        aspect(
+            "result",
+            0,
+            en="What comes back is a tensor of one element with a graph behind it.",
+            ru="Возвращается тензор из одного элемента, за которым есть граф.",
+        ),
+        aspect(
+            "untouched",
+            0,
+            en="`x` holds the number that it held.",
+            ru="В `x` лежит прежнее число.",
+        ),
+        aspect(
+            "operations",
+            0,
+            en="All nodes are of torch's own operations with one output.",
+            ru="Все узлы принадлежат операциям самого torch с одним выходом.",
+        ),
+        aspect(
+            "shared",
+            0,
+            en="Some node of the graph has two or more edges that lead to it.",
+            ru="К какому-то узлу графа ведут два ребра или больше.",
+        ),
+        aspect(
+            "depends",
+            0,
+            en="The derivative with respect to `x` is neither 0 nor NaN.",
+            ru="Производная по `x` — не 0 и не NaN.",
+        ),
+        aspect(
+            "agrees",
+            2,
+            en="The assigning backward pass leaves the right derivative in `x.grad`.",
+            ru="Обратный проход с присваиванием оставляет в `x.grad` верную производную.",
+            after=("result", "untouched", "operations", "shared", "depends"),
+        ),
+    ],
+    hints=[
+        Text(
+            "The assigning pass keeps what the last path brings. When is that all there is?",
+            "Проход с присваиванием сохраняет то, что принёс последний путь. В каком случае это уже вся производная?",
+        ),
+        Text(
+            "Make the other paths bring 0, or cancel each other. The order of `next_functions` is that of the operands.",
+            "Пусть остальные пути приносят 0 или взаимно уничтожаются. Порядок в `next_functions` тот же, что у "
+            "операндов.",
+        ),
+        Text(
+            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
+            "h = ...  # from x\nreturn ... + ...  # both from h; what does the first one bring?",
+        ),
+    ],
+)
+def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
+    y = answer.hide_the_bug(case.x)
+    usable = isinstance(y, Tensor) and y.numel() == 1 and y.grad_fn is not None
+    seen: dict[str, object] = {
+        "result": {
+            "type": "Tensor" if isinstance(y, Tensor) else type(y).__name__,
+            "numel()": y.numel() if isinstance(y, Tensor) else None,
+            "grad_fn": "a node" if isinstance(y, Tensor) and y.grad_fn is not None else None,
+        },
+        "untouched": case.x,
+        "operations": False,
+        "shared": False,
+        "depends": False,
+        "agrees": False,
+        "derivative": None,
+    }
+    if not usable:
+        return seen
+    with using_answer():
+        nodes = graph_nodes(y)
+        children = [child for node in nodes for child, _ in node.next_functions if child is not None]
+        (right,) = torch.autograd.grad(y, case.x, retain_graph=True, allow_unused=True)
+        case.x.grad = None
+        try:
+            _seed_backward(y, _assign)
+            seen["operations"] = True
+        except TypeError:  # a node that wants several gradients, or cannot be called at all
+            pass
+        assigned = torch.zeros_like(case.x) if case.x.grad is None else case.x.grad
+        seen["shared"] = len(children) > len(set(children))
+        if right is None:
+            seen["derivative"] = "none"
+        else:
+            seen["derivative"] = "NaN" if not right.isfinite() else "0" if right == 0 else "a number"
+            seen["depends"] = seen["derivative"] == "a number"
+            seen["agrees"] = bool(torch.isclose(assigned, right, rtol=1e-6))
+    return seen
+
+
+@hide_the_bug.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for _ in range(3):
+        yield Case(x=leaf(rng))
+
+
+@hide_the_bug.mistake(
+    en="It looks as if no tensor is used twice. On a tree the assigning pass is always right.",
+    ru="Похоже, что ни один тензор не использован дважды. На дереве проход с присваиванием всегда прав.",
+)
+def uses_everything_once(x: Tensor) -> Tensor:
+    return (2 * x).exp()
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the derivative is infinite or NaN: a node has one there, even if 0 is multiplied with the result.",
+    ru="Похоже, что производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не "
+    "спасает.",
+)
+def derivative_is_nan(x: Tensor) -> Tensor:
+    return (x - x).sqrt() * 0 + x * x
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the result does not depend on `x`.",
+    ru="Похоже, что результат не зависит от `x`.",
+)
+def does_not_use_x(x: Tensor) -> Tensor:
+    other = x.detach().clone().requires_grad_()
+    return other + other
+
+
+@hide_the_bug.mistake(
+    en="It looks as if there is no graph behind the result: it is `x` itself, or it has been detached.",
+    ru="Похоже, что за результатом нет графа: это сам `x` или отсоединённый тензор.",
+)
+def has_no_graph(x: Tensor) -> Tensor:
+    return x
+
+
+@hide_the_bug.mistake(
+    en="It looks as if a node cannot be called with one gradient: it is that of an operation with several outputs, "
+    "such as `unbind`, or of a `Function` of your own.",
+    ru="Похоже, что один из узлов нельзя вызвать с одним градиентом: это узел операции с несколькими выходами, такой "
+    "как `unbind`, или вашей собственной `Function`.",
+)
+def uses_several_outputs(x: Tensor) -> Tensor:
+    first, second = torch.stack([0 * x, x]).unbind()
+    return first + second
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the number in `x` is changed. The graph has to fool the wrong code at the number that is given.",
+    ru="Похоже, что число в `x` изменено. Неверный код должен оказаться прав при том числе, которое дано.",
+)
+def changes_x(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        x.fill_(1.0)
+    h = 1.0 * x
+    return (h * h - 2 * h) + h
+
+
+@hide_the_bug.mistake(
+    en="It looks as if the bug shows here: the last path brings a part of the derivative only.",
+    ru="Похоже, что здесь ошибка видна: последний путь приносит лишь часть производной.",
+)
+def shows_the_bug(x: Tensor) -> Tensor:
+    h = 2 * x
+    return h * h + 5 * h
+
+
+@hide_the_bug.mistake(
+    en="It looks as if all paths bring 0. Then every backward pass agrees, and nothing is shown.",
+    ru="Похоже, что все пути приносят 0. Тогда любой обратный проход даёт то же самое, и ничего не видно.",
+)
+def derivative_of_zero(x: Tensor) -> Tensor:
+    return 0 * x + 0 * x

@@ -1,0 +1,301 @@
+"""Core exercise: what keeps graphs alive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, number
+from autograder.language import Text
+from autograder.measure import counting_backward_runs, live_bytes
+
+from .common import _ROWS, _WIDTH, FLOAT64
+
+Batches = list[tuple[Tensor, Tensor]]
+
+
+def linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
+    """A linear model without bias, before its first backward pass."""
+    model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
+    model.weight = torch.nn.Parameter(uniform(rng, 1, features))
+    return model
+
+
+def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
+    """Batches of four samples; the further a target is from 0, the greater the loss."""
+    return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
+
+
+_BATCHES = 8
+
+
+def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
+    """Peak bytes over 8 batches through a hidden layer of 64 x 32 numbers; the first batch is the worst.
+
+    A finished graph holds one hidden activation, one that is being built two. The worst so far, the batch before and
+    the one being built make 4; the limit is 1.25 times that. All eight graphs make 9, one batch out of all eight 16.
+    The word says which of these it is like.
+    """
+    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    batches = [
+        (torch.ones(_ROWS, 2, dtype=FLOAT64), torch.full((_ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
+        for i in range(_BATCHES)
+    ]
+    with live_bytes() as live:
+        answer(net, batches)
+    activations = live.peak / (_ROWS * _WIDTH * 8)
+    like = "some graphs" if activations < 8 else "all graphs" if activations < 13 else "one large batch"
+    return AtMost(limit=round(1.25 * 4 * _ROWS * _WIDTH * 8), used=live.peak), like
+
+
+@exercise(
+    title=Text("One graph to keep, the others to let go", "Один граф оставить, остальные отпустить"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "state",
+            0,
+            en="No backward pass is made inside, and the model, its `.grad` and the list of batches stay as they were.",
+            ru="Обратный проход внутри не выполняется, а модель, её `.grad` и список батчей остались прежними.",
+        ),
+        aspect(
+            "mean",
+            1,
+            en="The first of the pair is the mean loss over all batches, a `float`.",
+            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
+        ),
+        aspect(
+            "worst",
+            1,
+            en="The second of the pair is the loss of the worst batch.",
+            ru="Второе в паре — значение функции потерь на худшем батче.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="A backward pass from the second of the pair gives the gradient of the worst batch's loss.",
+            ru="Обратный проход от второго значения в паре даёт градиент функции потерь на худшем батче.",
+            after=("state", "worst"),
+        ),
+        aspect(
+            "live_bytes",
+            1,
+            en="However many batches there are, at most three graphs are in memory at any moment. Counted are bytes "
+            "with 8 batches of 64 rows.",
+            ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
+            "по 64 строки.",
+            after=("state", "mean", "worst", "gradient"),
+        ),
+    ],
+    hints=[
+        Text(
+            "A graph lives as long as something refers to it. Which names and lists hold a loss, and until when?",
+            "Граф живёт, пока на него что-то ссылается. Какие имена и списки хранят значение функции потерь и до "
+            "каких пор?",
+        ),
+        Text(
+            "What has to be a tensor with a history in the end, and what may be a number from the start?",
+            "Что в конце должно быть тензором с историей, а что может быть числом с самого начала?",
+        ),
+        Text(
+            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
+            "total, worst = 0.0, None\nfor x, y in batches:\n    loss = mse_loss(model(x), y)\n    ...\n    if worst is None or ...:\n        ...\nreturn total / len(batches), worst",
+        ),
+    ],
+)
+def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
+    weight = case.model.weight
+    with counting_backward_runs() as runs:
+        pair = answer.mean_and_worst(case.model, case.batches)
+    state = {
+        "backward passes": runs.times,
+        "weight": weight.detach().clone(),
+        "weight.grad": None if weight.grad is None else weight.grad.clone(),
+        "model.training": case.model.training,
+        "len(batches)": len(case.batches),
+    }
+    weight.grad = None
+    with using_answer():
+        mean, worst = pair
+        if isinstance(worst, Tensor) and worst.requires_grad and not runs.times:
+            worst.backward()
+    live, like = _memory_of(answer.mean_and_worst)
+    return {
+        "state": state,
+        "mean": mean,
+        "worst": number(worst),
+        "gradient": weight.grad,
+        "is_tensor": isinstance(worst, Tensor),
+        "live_bytes": live,
+        "like": like,
+    }
+
+
+@mean_and_worst.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for features, scale, targets in (
+        (2, 1.0, (5.0, 40.0, 10.0, 20.0)),
+        (3, 1e-3, (90.0, 9.0, 30.0)),
+    ):
+        model = linear(rng, features)
+        if features == 3:
+            model.weight.grad = 100 * signed(rng, 1, 3)
+        yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
+
+
+Pair = tuple[Any, Any]
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the graph of every batch stays until the end: in a list of losses, or behind a total or a maximum that is a tensor.",
+    ru="Похоже, что граф каждого батча остаётся до конца: его удерживает список значений функции потерь либо сумма "
+    "или максимум, которые остались тензорами.",
+)
+def keeps_every_graph(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses) / len(losses), max(losses)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the mean is still a tensor. Unless detached, it holds the graphs of all batches: add up `.item()`.",
+    ru="Похоже, что среднее осталось тензором. Если его не отсоединить, оно удержит графы всех батчей: складывайте "
+    "`.item()`.",
+)
+def returns_a_tensor(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return torch.stack(losses).mean(), max(losses)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the losses are added up and not divided by the number of batches.",
+    ru="Похоже, что значения функции потерь сложены, но не разделены на число батчей.",
+)
+def returns_the_sum(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean * len(batches), worst
+
+
+@mean_and_worst.mistake(
+    en="It looks as if what comes back for the worst batch is a tensor without a graph: detached, or computed under `no_grad`.",
+    ru="Похоже, что для худшего батча возвращается тензор без графа: он отсоединён или вычислен под `no_grad`.",
+)
+def detaches_the_worst(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean, worst.detach()
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the worst loss is a number. A number has no graph, and nothing can go backward from it.",
+    ru="Похоже, что наибольшее значение функции потерь возвращается как число. У числа нет графа, и обратный проход "
+    "от него невозможен.",
+)
+def makes_the_worst_a_number(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return mean, worst.item()
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the batch with the smallest loss was kept.",
+    ru="Похоже, что оставлен батч с наименьшим значением функции потерь.",
+)
+def keeps_the_best(model: Any, batches: Batches) -> Pair:
+    return _mean_and_extreme(model, batches, min)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the last batch was kept, whatever its loss.",
+    ru="Похоже, что оставлен последний батч, каково бы ни было на нём значение функции потерь.",
+)
+def keeps_the_last(model: Any, batches: Batches) -> Pair:
+    mean, _ = _mean_and_extreme(model, batches, max)
+    return mean, mse_loss(model(batches[-1][0]), batches[-1][1])
+
+
+@mean_and_worst.mistake(
+    en="It looks as if a backward pass from the worst loss is made inside the function. It is for the caller to make.",
+    ru="Похоже, что внутри функции выполнен обратный проход от наибольшего значения функции потерь. Это дело "
+    "вызывающего кода.",
+)
+def uses_the_graph_up(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    worst.backward()
+    return mean, worst
+
+
+@mean_and_worst.mistake(
+    en="It looks as if a backward pass is made inside the function for every batch: gradients were added to `.grad`.",
+    ru="Похоже, что внутри функции выполнен обратный проход для каждого батча: к `.grad` прибавлены градиенты.",
+)
+def goes_backward_for_every_batch(model: Any, batches: Batches) -> Pair:
+    for x, y in batches:
+        mse_loss(model(x), y).backward()  # type: ignore[no-untyped-call]
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the model is left in evaluation mode. Nobody asked to switch the mode.",
+    ru="Похоже, что модель осталась в режиме оценки. Менять режим не требовалось.",
+)
+def leaves_eval_mode(model: Any, batches: Batches) -> Pair:
+    model.eval()
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the function clears `.grad`. What is in there is the caller's.",
+    ru="Похоже, что функция обнуляет `.grad`. То, что там лежит, принадлежит вызывающему коду.",
+)
+def clears_the_gradients(model: Any, batches: Batches) -> Pair:
+    model.zero_grad()
+    return _mean_and_extreme(model, batches, max)
+
+
+@mean_and_worst.mistake(
+    en="It looks as if the two have changed places: the tensor comes first.",
+    ru="Похоже, что значения поменялись местами: тензор стоит первым.",
+)
+def swaps_the_two(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    return worst, mean
+
+
+@mean_and_worst.mistake(
+    en="It looks as if more graphs are kept than are needed: those of several batches at once.",
+    ru="Похоже, что хранится больше графов, чем нужно: сразу для нескольких батчей.",
+)
+def keeps_several(model: Any, batches: Batches) -> Pair:
+    kept: list[Tensor] = []
+    total = 0.0
+    for x, y in batches:
+        kept = sorted([*kept, mse_loss(model(x), y)])[-4:]
+        total += mse_loss(model(x), y).item()
+    return total / len(batches), kept[-1]
+
+
+@mean_and_worst.mistake(
+    en="It looks as if all batches are put together and computed at once. The memory grows with their number, "
+    "with a graph or without.",
+    ru="Похоже, что все батчи собраны вместе и вычислены сразу. Расход памяти растёт с числом батчей, есть граф или "
+    "нет.",
+)
+def joins_the_batches(model: Any, batches: Batches) -> Pair:
+    with torch.no_grad():
+        x, y = (torch.cat(each) for each in zip(*batches))
+        losses = ((model(x) - y) ** 2).flatten().reshape(len(batches), -1).mean(1)
+    x, y = batches[int(losses.argmax())]
+    return losses.mean().item(), mse_loss(model(x), y)
+
+
+def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses) / len(losses), choose(losses)

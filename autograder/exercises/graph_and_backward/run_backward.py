@@ -1,0 +1,474 @@
+"""Core exercise: the seed's pseudo-backward, mended."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import counting_backward_runs, graph_nodes
+
+from .common import FLOAT64, _assign, _call, _leaves, _seed_backward
+
+_SINES = 7
+
+
+class _Cosines(TorchDispatchMode):
+    """Notes the number of which a cosine is taken: the node of a sine does that once in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.of: list[float] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._schema.name == "aten::cos":
+            self.of.append(args[0].item())
+        return func(*args, **(kwargs or {}))
+
+
+def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
+    """How often seven nodes of sines are called, fewest first, then two leaves; a leaf left without a call counts as 1.
+
+    Each sine is that of a product of the two numbers before it, so that paths join at many depths.
+    """
+    before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
+    arrived: list[Tensor] = []
+    for each in leaves:
+        each.register_post_accumulate_grad_hook(arrived.append)
+    for _ in range(_SINES):
+        before, root = root, (before * root).sin()
+    with _Cosines() as cosines:
+        backward(root)
+    at_sines = sorted(cosines.of.count(x) for x in set(cosines.of))
+    return at_sines + [max(1, sum(each is other for other in arrived)) for each in leaves]
+
+
+@exercise(
+    title=Text("Find the bugs: the backward pass by hand", "Найдите ошибки: обратный проход вручную"),
+    kind="find the bug",
+    core=True,
+    difficulty=3,
+    minutes=25,
+    aspects=[
+        aspect(
+            "engine_runs",
+            0,
+            en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
+            ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Считаются обратные проходы autograd.",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="`.grad` of every leaf is what `root.backward()` would leave there.",
+            ru="В `.grad` каждого листа лежит то же, что оставил бы `root.backward()`.",
+        ),
+        aspect(
+            "own",
+            1,
+            en="Each leaf has a `.grad` of its own, without a graph: it shares no memory.",
+            ru="У каждого листа свой собственный `.grad`, без графа: общей памяти у них нет.",
+            after=("engine_runs", "gradients"),
+        ),
+        aspect(
+            "calls",
+            2,
+            en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
+            ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Считаются вызовы 9 узлов.",
+            after=("engine_runs", "gradients"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Two paths lead to one node and bring 6 and 5. What should the node be called with, and when do you know it?",
+            "К одному узлу ведут два пути, по ним приходят 6 и 5. С каким градиентом вызвать узел и когда это "
+            "становится известно?",
+        ),
+        Text(
+            "First put the nodes into an order in which each stands after all nodes that lead to it. Then go through it once.",
+            "Сначала расположите узлы так, чтобы каждый стоял после всех узлов, которые к нему ведут. Затем пройдите "
+            "по ним один раз.",
+        ),
+        Text(
+            "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
+            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
+            "def visit(node):  # fills `order`: a node after everything that it leads to\n    ...\nvisit(root.grad_fn)\n"
+            "gradient_of = {root.grad_fn: torch.ones_like(root)}\nfor node in reversed(order):\n    ...",
+        ),
+    ],
+)
+def run_backward(answer: Any, case: Case) -> dict[str, object]:
+    leaves = _leaves(case.root)
+    with counting_backward_runs() as runs:
+        answer.run_backward(case.root)
+    gradients = [each.grad for each in leaves if each.grad is not None]
+    calls = _calls_of(answer.run_backward)
+    return {
+        "engine_runs": AtMost(limit=0, used=runs.times),
+        "gradients": {f"leaf {i}": each.grad for i, each in enumerate(leaves, 1)},
+        "own": {
+            "shared": len({g.data_ptr() for g in gradients}) < len(gradients)
+            or any(0 in g.stride() and g.numel() > 1 for g in gradients),
+            "requires_grad": any(g.requires_grad for g in gradients),
+        },
+        "calls": AtMost(limit=_SINES + 2, used=sum(calls)),
+        "calls_of_sines": calls[:-2],
+    }
+
+
+@run_backward.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    x = leaf(rng)
+    h = 2 * x
+    yield Case(root=h * h + 5 * h)
+    a, b = leaf(rng, 3), leaf(rng, 3)
+    h = a * b
+    k = h.sin()
+    # sums hand on one and the same tensor: adding to it in place, in whatever order, changes a gradient next door
+    c, d, e, f = (leaf(rng, 3) for _ in range(4))
+    passed_on = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
+    yield Case(root=(k * h + (k + a).exp() * h - b + passed_on).sum())
+    a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
+    b, c = w1 * a, w2 * a
+    yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
+
+
+def _add(tensor: Tensor, gradient: Tensor) -> None:
+    tensor.grad = gradient.clone() if tensor.grad is None else tensor.grad + gradient
+
+
+def _in_order(
+    root: Tensor,
+    at_leaf: Callable[[Any, Tensor], object],
+    start: Callable[[Tensor], Tensor] = torch.ones_like,
+    call: Callable[[Any, Tensor], tuple[Tensor | None, ...]] = _call,
+) -> None:
+    """A right backward pass in topological order, whose steps a mistake may replace."""
+    arrived = {root.grad_fn: start(root)}
+    for node in graph_nodes(root):
+        if hasattr(node, "variable"):
+            at_leaf(node, arrived[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, call(node, arrived[node])):
+            if child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient is assigned where it should be added: of all the paths to a leaf only the last one is left.",
+    ru="Похоже, что градиент присваивается, а не прибавляется: из всех путей к листу остался только последний.",
+)
+def assigns(root: Tensor) -> None:
+    _seed_backward(root, _assign)
+
+
+@run_backward.mistake(
+    en="It looks as if the gradients are right but every path is walked on its own. "
+    "A node where paths join is called again for each of them, and the time doubles with every square.",
+    ru="Похоже, что градиенты верны, но каждый путь пройден отдельно. Узел, в котором пути сходятся, вызывается "
+    "заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
+)
+def walks_every_path(root: Tensor) -> None:
+    _seed_backward(root, _add)
+
+
+@run_backward.mistake(
+    en="It looks as if the running total goes on to the inputs at every visit: what came before is sent down again.",
+    ru="Похоже, что при каждом посещении дальше передаётся накопленная сумма: прежние слагаемые передаются повторно.",
+)
+def sends_the_running_total(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {}
+
+    def backward(node: Any, incoming: Tensor) -> None:
+        total[node] = total[node] + incoming if node in total else incoming
+        if hasattr(node, "variable"):
+            _assign(node.variable, total[node])
+            return
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+@run_backward.mistake(
+    en="It looks as if a node is called as soon as the first gradient reaches it. What arrives later is not sent on.",
+    ru="Похоже, что узел вызывается, как только до него дошёл первый градиент. То, что приходит позже, дальше не "
+    "передаётся.",
+)
+def does_not_wait(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    queue: deque[Any] = deque([root.grad_fn])
+    while queue:
+        node = queue.popleft()
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is None or gradient is None:
+                continue
+            if child not in total:
+                queue.append(child)
+            total[child] = total[child] + gradient if child in total else gradient
+    for node, gradient in total.items():
+        if hasattr(node, "variable"):
+            _assign(node.variable, gradient)
+
+
+@run_backward.mistake(
+    en="It looks as if a node where paths meet is called with what one of them brings: the rest is dropped, not added.",
+    ru="Похоже, что узел, в котором сходятся пути, вызывается с градиентом, пришедшим по одному из них: остальные "
+    "отброшены, а не прибавлены.",
+)
+def one_path_only(root: Tensor) -> None:
+    seen: set[Any] = set()
+
+    def backward(node: Any, incoming: Tensor) -> None:
+        if node in seen:
+            return
+        seen.add(node)
+        if hasattr(node, "variable"):
+            _assign(node.variable, incoming)
+            return
+        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+            if child is not None and gradient is not None:
+                backward(child, gradient)
+
+    backward(root.grad_fn, torch.ones_like(root))
+
+
+@run_backward.mistake(
+    en="It looks as if each node is called once, but in depth-first order: some are called before all that leads to them has arrived.",
+    ru="Похоже, что каждый узел вызван один раз, но обход идёт в глубину: некоторые узлы вызваны раньше, чем до них "
+    "дошли все градиенты.",
+)
+def goes_depth_first(root: Tensor) -> None:
+    order: list[Any] = []
+
+    def visit(node: Any) -> None:
+        order.append(node)
+        for child, _ in node.next_functions:
+            if child is not None and child not in order:
+                visit(child)
+
+    visit(root.grad_fn)
+    total = {root.grad_fn: torch.ones_like(root)}
+    for node in order:
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+        if not node.next_functions:
+            _assign(node.variable, total[node])
+
+
+@run_backward.mistake(
+    en="It looks as if the graph is walked level by level. The gradients are right, but a node that can be reached in two steps "
+    "and in three is called twice.",
+    ru="Похоже, что граф обходится по уровням. Градиенты верны, но узел, до которого можно дойти и за два шага, и за "
+    "три, вызывается дважды.",
+)
+def goes_level_by_level(root: Tensor) -> None:
+    level: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    while level:
+        below: dict[Any, Tensor] = {}
+        for node, incoming in level.items():
+            if hasattr(node, "variable"):
+                _add(node.variable, incoming)
+                continue
+            for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+                if child is not None and gradient is not None:
+                    below[child] = below[child] + gradient if child in below else gradient
+        level = below
+
+
+@run_backward.mistake(
+    en="It looks as if every node is called with ones. It should get the gradient that has arrived: that is the chain rule.",
+    ru="Похоже, что каждый узел вызывается с тензором из единиц. А он должен получать дошедший до него градиент: это "
+    "и есть цепное правило.",
+)
+def calls_with_ones(root: Tensor) -> None:
+    arrived: dict[Any, Tensor] = {}
+    for node in graph_nodes(root):
+        if hasattr(node, "variable"):
+            _assign(node.variable, arrived[node])
+            continue
+        incoming = torch.ones_like(arrived.get(node, root))
+        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
+            if child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if only the first input of each node gets a gradient. Go through all of `next_functions`.",
+    ru="Похоже, что градиент получает только первый вход каждого узла. Пройдите по всем записям `next_functions`.",
+)
+def first_input_only(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in graph_nodes(root):
+        if node not in arrived:
+            continue
+        if hasattr(node, "variable"):
+            _assign(node.variable, arrived[node])
+            continue
+        child, gradient = node.next_functions[0][0], _call(node, arrived[node])[0]
+        if child is not None and gradient is not None:
+            arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if the leaves are still passed over: nothing is put into their `.grad`.",
+    ru="Похоже, что листья по-прежнему пропускаются: в их `.grad` ничего не попадает.",
+)
+def leaves_nothing_at_the_leaves(root: Tensor) -> None:
+    _seed_backward(root, lambda *_: None)
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient arrives at a leaf twice: the node of a leaf adds to `.grad` by itself, "
+    "so an assignment beside the call doubles it.",
+    ru="Похоже, что градиент попадает в лист дважды: узел листа сам прибавляет его к `.grad`, "
+    "и вместе с присваиванием получается вдвое больше.",
+)
+def doubles_at_the_leaf(root: Tensor) -> None:
+    def at_leaf(node: Any, gradient: Tensor) -> None:
+        node.variable.grad = gradient.clone()
+        _call(node, gradient)
+
+    _in_order(root, at_leaf)
+
+
+@run_backward.mistake(
+    en="It looks as if the values are right but leaves share one gradient. An addition hands the same tensor to both "
+    "of its inputs: give each leaf a copy, or call its node, which takes care of that.",
+    ru="Похоже, что значения верны, но у листьев общий градиент. Сложение отдаёт обоим входам один и тот же тензор: "
+    "дайте каждому листу копию или вызовите его узел, он об этом позаботится.",
+)
+def shares_gradients(root: Tensor) -> None:
+    _in_order(root, lambda node, gradient: setattr(node.variable, "grad", gradient))
+
+
+@run_backward.mistake(
+    en="It looks as if the nodes are called with gradient tracking on: the gradients have got a graph of their own.",
+    ru="Похоже, что узлы вызваны при включённом отслеживании вычислений: у градиентов появился свой граф.",
+)
+def tracks_the_pass(root: Tensor) -> None:
+    def tracked(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = node(gradient)
+        return gradients if isinstance(gradients, tuple) else (gradients,)
+
+    _in_order(root, lambda node, gradient: node(gradient), call=tracked)
+
+
+@run_backward.mistake(
+    en="It looks as if the node of a leaf is called for every edge that leads to it. It is a node like the others: "
+    "wait, add up, call once.",
+    ru="Похоже, что узел листа вызывается для каждого ребра, которое к нему ведёт. Это такой же узел, как другие: "
+    "дождитесь всех градиентов, сложите их и вызовите узел один раз.",
+)
+def calls_leaves_for_each_edge(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in graph_nodes(root):
+        if hasattr(node, "variable"):
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
+            if hasattr(child, "variable") and gradient is not None:
+                _call(child, gradient)
+            elif child is not None and gradient is not None:
+                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+
+
+@run_backward.mistake(
+    en="It looks as if the pass starts with a float32 number. The root may be float64: start with `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32. Корень может быть типа float64: начните с "
+    "`torch.ones_like(root)`.",
+)
+def starts_in_float32(root: Tensor) -> None:
+    _in_order(root, _call, start=lambda _: torch.tensor(1.0))
+
+
+@run_backward.mistake(
+    en="It looks as if the pass starts with a float32 number, and some `.grad` gets float32. The root may be float64: "
+    "start with `torch.ones_like(root)`.",
+    ru="Похоже, что проход начат с числа типа float32, и какой-то `.grad` получается типа float32. Корень может быть "
+    "типа float64: начните с `torch.ones_like(root)`.",
+)
+def assigns_float32(root: Tensor) -> None:
+    _in_order(root, lambda node, gradient: _assign(node.variable, gradient), start=lambda _: torch.tensor(1.0))
+
+
+@run_backward.mistake(
+    en="It looks as if nodes are taken from a stack as they come. A node is called before everything that leads to it "
+    "has arrived, and what was sent on is sent on again.",
+    ru="Похоже, что узлы берутся из стека подряд. Узел вызывается раньше, чем до него дошли все градиенты, и уже "
+    "переданное передаётся снова.",
+)
+def takes_from_a_stack(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    todo: list[Any] = [root.grad_fn]
+    while todo:
+        node = todo.pop()
+        if hasattr(node, "variable"):
+            _assign(node.variable, total[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+                todo.append(child)
+
+
+@run_backward.mistake(
+    en="It looks as if nodes wait in a queue and each is called once, but when its turn comes, "
+    "not all that leads to it has arrived.",
+    ru="Похоже, что узлы стоят в очереди и каждый вызван один раз, но к моменту вызова до него дошли не все градиенты.",
+)
+def takes_from_a_queue(root: Tensor) -> None:
+    total: dict[Any, Tensor] = {root.grad_fn: torch.ones_like(root)}
+    queue: deque[Any] = deque([root.grad_fn])
+    done: set[Any] = set()
+    while queue:
+        node = queue.popleft()
+        if node in done:
+            continue
+        done.add(node)
+        if hasattr(node, "variable"):
+            _assign(node.variable, total[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
+            if child is not None and gradient is not None:
+                total[child] = total[child] + gradient if child in total else gradient
+                queue.append(child)
+
+
+@run_backward.mistake(
+    en="It looks as if a gradient that has arrived is added to in place. An addition hands the same tensor to both of its inputs: "
+    "the other one changes with it.",
+    ru="Похоже, что новый градиент прибавляется на месте к уже пришедшему. Сложение отдаёт обоим входам один и тот же "
+    "тензор: вместе с одним меняется и другой.",
+)
+def adds_in_place(root: Tensor) -> None:
+    arrived = {root.grad_fn: torch.ones_like(root)}
+    for node in graph_nodes(root):
+        if hasattr(node, "variable"):
+            _assign(node.variable, arrived[node])
+            continue
+        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
+            if child is None or gradient is None:
+                continue
+            if child in arrived:
+                arrived[child] += gradient
+            else:
+                arrived[child] = gradient
+
+
+@run_backward.mistake(
+    en="It looks as if autograd's own engine does the work. The values are right; here your code should walk the graph.",
+    ru="Похоже, что работу делает сам autograd. Значения верны, но здесь граф должен обойти ваш код.",
+)
+def lets_the_engine_do_it(root: Tensor) -> None:
+    root.backward()  # type: ignore[no-untyped-call]

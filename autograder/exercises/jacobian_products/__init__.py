@@ -1,0 +1,16 @@
+"""Exercises of lesson 04, Jacobian products."""
+
+EXERCISES = (
+    "predict_vjp",
+    "fix_two_products",
+    "jacobian_rows",
+    "jvp",
+    "hvp",
+    "numerical_jacobian",
+    "expose_swap",
+    "jvp_by_backward",
+    "fool_gradcheck",
+    "cheap_jacobian",
+    "predict_shapes",
+    "per_sample_gradients",
+)

@@ -1,0 +1,177 @@
+"""Extra exercise: where the two products look alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import functional
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import Function, _cube, away_from
+
+Example = tuple[Function, Tensor, Tensor]
+
+
+@exercise(
+    title=Text("Where a wrong product looks right", "Где неверное произведение выглядит верным"),
+    kind="write the counter-example",
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "square",
+            0.5,
+            en="Both functions take and return vectors of one length, two or more, and give the same at each call: "
+            "`swapped` raises no error.",
+            ru="Обе функции принимают и возвращают векторы одной длины, не меньше двух, и при каждом вызове дают одно "
+            "и то же: `swapped` не вызывает ошибки.",
+        ),
+        aspect(
+            "hides",
+            1,
+            en="In the first example `swapped` gives `vᵀJ`, to five digits.",
+            ru="В первом примере `swapped` даёт `vᵀJ` с точностью до пяти знаков.",
+        ),
+        aspect(
+            "full",
+            0.5,
+            en="In the first example every entry of `J` and of `v` is at least a thousandth of the largest one in size.",
+            ru="В первом примере каждый элемент `J` и `v` по величине не меньше тысячной доли наибольшего.",
+        ),
+        aspect(
+            "exposes",
+            1,
+            en="In the second example `swapped` is wrong by more than 1 %.",
+            ru="Во втором примере `swapped` ошибается больше чем на 1 %.",
+        ),
+    ],
+    hints=[
+        Text(
+            "For which matrices is `vᵀJ = J v`, whatever `v` is?",
+            "Для каких матриц `vᵀJ = J v`, каким бы ни был `v`?",
+        ),
+        Text(
+            "A linear function `lambda x: M @ x` has the Jacobian `M`, so you may choose it.",
+            "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
+        ),
+        Text(
+            "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"
+            "return (lambda x: S @ x, x, v), (lambda x: M @ x, x, v)",
+            "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"
+            "return (lambda x: S @ x, x, v), (lambda x: M @ x, x, v)",
+        ),
+    ],
+)
+def expose_swap(answer: Any, case: Case) -> dict[str, object]:
+    with using_answer():
+        hiding, exposing = answer.expose_swap()
+        why = _unfit(*hiding) or _unfit(*exposing)
+        if why:
+            return {"square": False, "hides": False, "full": False, "exposes": False, "why": why}
+        (a, v, claimed), (b, w, claimed_too) = _matrix_and_products(*hiding), _matrix_and_products(*exposing)
+        return {
+            "square": True,
+            "hides": away_from(v @ a, claimed) < 1e-5,
+            "full": all(bool((t.abs() >= 1e-3 * t.abs().max()).all() and t.any()) for t in (a, v)),
+            "exposes": away_from(w @ b, claimed_too) > 0.01,
+            "why": "" if w.any() else "zero direction",
+            "symmetric": torch.allclose(b, b.T),
+        }
+
+
+def _unfit(f: Function, x: Tensor, v: Tensor) -> str:
+    """What keeps an example from being one."""
+    x, v = x.detach(), v.detach()
+    value = f(x)
+    if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
+        return "shapes"
+    if not torch.equal(value, f(x)):
+        return "by chance"
+    try:
+        torch.func.jvp(f, (x,), (v,))  # what the lesson's `swapped` computes
+    except Exception:
+        return "raises"
+    return ""
+
+
+def _matrix_and_products(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """J, `v`, and what `swapped` gives, all in float64."""
+    x, v = x.detach(), v.detach()
+    matrix: Any = functional.jacobian(f, x)
+    product: Any = torch.func.jvp(f, (x,), (v,))[1]
+    return matrix.double(), v.double(), product.double()
+
+
+def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
+    matrix = torch.tensor(rows)
+    return Formula("x -> M @ x", lambda x: matrix @ x), torch.ones(matrix.shape[1]), torch.tensor(v)
+
+
+@expose_swap.mistake(
+    en="It looks as if in one of the examples the vector has fewer than two entries, or the lengths of input, output "
+    "and `v` differ: then the shape alone gives the wrong side away.",
+    ru="Похоже, что в одном из примеров либо в векторе меньше двух элементов, либо длины входа, выхода и `v` "
+    "различаются: тогда ошибку выдаёт уже форма.",
+)
+def not_square() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 1.0, 0.0], [1.0, 3.0, 1.0])
+
+
+@expose_swap.mistake(
+    en="It looks as if `swapped` raises an error in one of the examples although the shapes fit: `f` has no forward mode "
+    "or is not written for `torch.func`, or `x` and `v` differ in dtype.",
+    ru="Похоже, что в одном из примеров `swapped` вызывает ошибку, хотя формы верны: у `f` нет прямого режима, "
+    "она написана не для `torch.func` или у `x` и `v` разные dtype.",
+)
+def raises_in_swapped() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), (_cube, torch.ones(2), torch.tensor([1.0, 10.0]))
+
+
+@expose_swap.mistake(
+    en="It looks as if the two examples changed places: the first one exposes the mistake.",
+    ru="Похоже, что примеры поменялись местами: ошибку выдаёт первый.",
+)
+def changed_places() -> tuple[Example, Example]:
+    return _linear([1.0, 2.0], [3.0, 4.0]), _linear([2.0, 1.0], [1.0, 3.0])
+
+
+@expose_swap.mistake(
+    en="It looks as if the first example has entries of `J` or of `v` that are zero or next to nothing, "
+    "as a function has that works on each entry alone.",
+    ru="Похоже, что в первом примере в `J` или в `v` есть нули или ничтожно малые элементы, "
+    "как у функции, действующей на каждый элемент отдельно.",
+)
+def entry_by_entry() -> tuple[Example, Example]:
+    return (lambda x: (x + 1) ** 2, torch.ones(2), torch.tensor([1.0, 10.0])), _linear([1.0, 2.0], [3.0, 4.0])
+
+
+@expose_swap.mistake(
+    en="It looks as if the second Jacobian is symmetric as well: no `v` tells the products apart there.",
+    ru="Похоже, что и вторая матрица Якоби симметрична: там произведения не различит ни один `v`.",
+)
+def symmetric_twice() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.0, 1.0])
+
+
+@expose_swap.mistake(
+    en="It looks as if the second `v` is zero: both products are zero then.",
+    ru="Похоже, что второй `v` нулевой: тогда оба произведения равны нулю.",
+)
+def zero_direction() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([1.0, 2.0], [3.0, 4.0], v=(0.0, 0.0))
+
+
+@expose_swap.mistake(
+    en="It looks as if the second `J` is not symmetric, but the two products agree to 1 % for this `v`. "
+    "Take another `v`, or a `J` further from a symmetric one.",
+    ru="Похоже, что вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. "
+    "Возьмите другой `v` или `J`, которая дальше от симметричной.",
+)
+def almost_the_same() -> tuple[Example, Example]:
+    return _linear([2.0, 1.0], [1.0, 3.0]), _linear([2.0, 5.0], [5.01, 1.0])

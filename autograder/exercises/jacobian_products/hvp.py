@@ -1,0 +1,292 @@
+"""Core exercise: the Hessian without a Hessian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import functional
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import _NEAR, EXACT, TO_ROUNDING, Cost, Function, Watched, away_from, counted_in, tracked
+
+
+def bowl(rng: torch.Generator, n: int) -> Function:
+    """A function from R^n to a number whose Hessian depends on x and has no zero entry. Its slope is around 10000."""
+    a, b = uniform(rng, n, n) / n, uniform(rng, n)
+
+    def value(x: Tensor) -> Tensor:
+        return 10000 * x.sum() + ((a @ x).square() * b).sum() + (3 * x * b).sin().sum() + x.prod() / 10
+
+    return Formula("x -> 10000 * x.sum() + ((a @ x)**2 * b).sum() + ...", value)
+
+
+_SMALL, _LARGE = 3, 6  # sizes at which costs are counted
+
+
+def chain(x: Tensor) -> Tensor:
+    """A function of any number of entries that makes no tensor larger than its input."""
+    return (x[1:] * x[:-1].sin()).sum()
+
+
+@exercise(
+    title=Text("H v without H", "H v без H"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=14,
+    rtol=_NEAR,
+    aspects=[
+        aspect(
+            "product",
+            2,
+            en="What comes back is `H v`, of shape (n,) and of the dtype of `x`.",
+            ru="Возвращается `H v` формы (n,) с тем же dtype, что у `x`.",
+        ),
+        aspect("exact", 0.5, *TO_ROUNDING),
+        aspect(
+            "passes",
+            1,
+            en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
+            ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (подсчитано для n = 6).",
+        ),
+        aspect(
+            "largest",
+            1,
+            en="No new tensor has more than 4n elements (counted for n = 6).",
+            ru="Ни в одном новом тензоре нет больше 4n элементов (подсчитано для n = 6).",
+        ),
+        aspect(
+            "operations",
+            0.5,
+            en="The number of operations does not grow with n (counted: how many more for n = 6 than for n = 3).",
+            ru="Число операций не растёт с n (подсчитано, на сколько их больше для n = 6, чем для n = 3).",
+        ),
+    ],
+    hints=[
+        Text(
+            "`H` is the Jacobian of the gradient. Of which function is `H v` a product that you know already?",
+            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
+        ),
+        Text(
+            "`H v` is the gradient of the number `g @ v`, with `v` held fixed. Does your `g` know how it was computed?",
+            "`H v` — градиент числа `g @ v` при неизменном `v`. Помнит ли ваш `g`, как он вычислен?",
+        ),
+        Text(
+            "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",
+            "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",
+        ),
+    ],
+)
+def hvp(answer: Any, case: Case) -> dict[str, object]:
+    truth: Any = functional.hvp(case.f, case.x, case.v)[1]
+    watched = Watched(case.f, case.x)
+    product = answer.hvp(watched, case.x, case.v)
+    with using_answer():
+        error = away_from(truth, product)
+    small, large = Cost(), Cost()
+    if error < 10 * _NEAR:  # the budgets wait for that
+        small, large = (_hvp_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
+    return {
+        "product": product,
+        "exact": counted_in(EXACT, error),
+        "passes": AtMost(limit=4, used=large.passes),
+        "largest": AtMost(limit=4 * _LARGE, used=large.largest),
+        "operations": AtMost(limit=0, used=large.ops - small.ops),
+        "many_calls": large.calls >= _LARGE,
+        "many_runs": large.runs >= _LARGE,
+        "matrix": large.largest >= _LARGE**2,
+        "moved": watched.moved,
+    }
+
+
+def _hvp_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
+    x = torch.linspace(-1, 1, n, dtype=torch.float64)
+    return Cost(lambda counted: hessian_vector(counted, x, x.cos()), chain)
+
+
+@hvp.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(f=bowl(rng, 4), x=uniform(rng, 4), v=signed(rng, 4))
+
+
+def _gradient(f: Function, x: Tensor) -> Tensor:
+    """The gradient of `f` at `x`, with a graph of its own when `x` requires grad."""
+    return torch.autograd.grad(f(x), x, create_graph=True)[0]
+
+
+@hvp.mistake(
+    en="It looks as if what is to be differentiated has no graph. In the first call of `grad`: `x` does not require grad, "
+    "take a copy that does. In the second: the gradient has none without `create_graph=True` "
+    "(`retain_graph=True` only keeps the old one).",
+    ru="Похоже, что дифференцируется тензор без графа. Если ошибка в первом вызове `grad`, `x` не требует градиента: "
+    "возьмите копию, которая требует. Если во втором, то у градиента нет графа без `create_graph=True` "
+    "(`retain_graph=True` лишь сохраняет старый).",
+)
+def no_graph_behind(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
+@hvp.mistake(
+    en="It looks as if the gradient of `g @ g` was taken: that is `2 H g`. `v` does not depend on x.",
+    ru="Похоже, что взят градиент `g @ g`: это `2 H g`. `v` от x не зависит.",
+)
+def gradient_of_its_square(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    g = _gradient(f, x)
+    return torch.autograd.grad(g @ g, x)[0]
+
+
+@hvp.mistake(
+    en="It looks as if the sum of the gradient's entries was differentiated: that gives the row sums of `H`, without `v`.",
+    ru="Похоже, что продифференцирована сумма элементов градиента: это суммы строк `H`, без `v`.",
+)
+def row_sums(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    return torch.autograd.grad(_gradient(f, x).sum(), x)[0]
+
+
+@hvp.mistake(
+    en="It looks as if the row sums of `H` were taken for its diagonal and multiplied by `v` entry by entry.",
+    ru="Похоже, что суммы строк `H` приняты за её диагональ и поэлементно умножены на `v`.",
+)
+def row_sums_for_a_diagonal(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    return torch.autograd.grad(_gradient(f, x).sum(), x)[0] * v
+
+
+@hvp.mistake(
+    en="It looks as if one number came back, `g @ v`. It still has to be differentiated.",
+    ru="Похоже, что вернулось одно число, `g @ v`. Его нужно ещё продифференцировать.",
+)
+def slope_along_v(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _gradient(f, tracked(x)) @ v
+
+
+@hvp.mistake(
+    en="It looks as if the gradient itself came back. It is to be multiplied by `v` and differentiated once more.",
+    ru="Похоже, что вернулся сам градиент. Его нужно ещё умножить на `v` и продифференцировать.",
+)
+def plain_gradient(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _gradient(f, tracked(x))
+
+
+@hvp.mistake(
+    en="It looks as if the gradient was multiplied by `v` entry by entry: no second derivative was taken.",
+    ru="Похоже, что градиент поэлементно умножен на `v`: вторая производная не взята.",
+)
+def gradient_weighed(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return _gradient(f, tracked(x)) * v
+
+
+@hvp.mistake(
+    en="It looks as if the value `f(x)` came back. In the pair of `functional.hvp` the product is the second entry.",
+    ru="Похоже, что вернулось значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
+)
+def value_of_f(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return f(x)
+
+
+@hvp.mistake(
+    en="It looks as if the Hessian was replaced by `g gᵀ`, a product of first derivatives.",
+    ru="Похоже, что матрица Гессе заменена на `g gᵀ`, произведение первых производных.",
+)
+def outer_product(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    g = _gradient(f, tracked(x))
+    return g * (g @ v)
+
+
+@hvp.mistake(
+    en="It looks as if both passes went into `.grad`: it holds the gradient plus `H v`.",
+    ru="Похоже, что оба прохода попали в `.grad`: там градиент плюс `H v`.",
+)
+def both_in_grad(f: Function, x: Tensor, v: Tensor) -> object:
+    x = tracked(x)
+    f(x).backward(create_graph=True)  # type: ignore[no-untyped-call]
+    assert x.grad is not None
+    (x.grad @ v).backward()
+    found, x.grad = x.grad, None  # so that the graph and the gradient do not keep each other alive
+    return found.detach()
+
+
+@hvp.mistake(
+    en="It looks as if the tuple of `torch.autograd.grad` came back, and not the tensor in it.",
+    ru="Похоже, что вернулся кортеж из `torch.autograd.grad`, а не тензор в нём.",
+)
+def returns_the_tuple(f: Function, x: Tensor, v: Tensor) -> object:
+    x = tracked(x)
+    return torch.autograd.grad(_gradient(f, x) @ v, x)
+
+
+@hvp.mistake(
+    en="It looks as if the whole pair of `functional.hvp` came back, value and product. Only the product is asked for.",
+    ru="Похоже, что вернулась вся пара из `functional.hvp`, значение и произведение. Нужно только произведение.",
+)
+def returns_value_and_product(f: Function, x: Tensor, v: Tensor) -> object:
+    return functional.hvp(f, x, v)
+
+
+@hvp.mistake(
+    en="It looks as if `f` was called at other points than `x`, and gradients were subtracted: "
+    "a third of the digits is lost, or more.",
+    ru="Похоже, что `f` вызвана не только в точке `x` и градиенты вычтены один из другого: "
+    "теряется треть знаков или больше.",
+)
+def difference_of_gradients(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    h = 1e-6
+    return (_gradient(f, tracked(x + h * v)) - _gradient(f, tracked(x - h * v))).detach() / (2 * h)
+
+
+@hvp.mistake(
+    en="It looks as if the whole Hessian was built, a backward pass for each row, as `functional.hessian` does.",
+    ru="Похоже, что построена вся матрица Гессе, по обратному проходу на строку, как это делает `functional.hessian`.",
+)
+def whole_hessian(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return functional.hessian(f, x) @ v  # type: ignore[no-any-return, operator]
+
+
+@hvp.mistake(
+    en="It looks as if there is no matrix, but a backward pass for each of its rows.",
+    ru="Похоже, что матрицы нет, но на каждую её строку приходится обратный проход.",
+)
+def row_by_row(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    entries_of_g = _gradient(f, x)
+    return torch.stack([torch.autograd.grad(entry, x, retain_graph=True)[0] @ v for entry in entries_of_g])
+
+
+@hvp.mistake(
+    en="It looks as if there are superfluous calls of `f` or backward passes: not one for each entry, but more than needed.",
+    ru="Похоже, что есть лишние вызовы `f` или обратные проходы: не по одному на элемент, но больше, чем нужно.",
+)
+def wasted_passes(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    f(x), f(x), f(x)
+    return torch.func.jvp(torch.func.grad(f), (x,), (v,))[1]  # type: ignore[no-any-return]
+
+
+@hvp.mistake(
+    en="It looks as if the whole Hessian was built in a batched pass, as `torch.func.hessian` does: n vectors at once.",
+    ru="Похоже, что вся матрица Гессе построена проходом по батчу, как в `torch.func.hessian`: сразу n векторов.",
+)
+def whole_hessian_batched(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    return torch.func.hessian(f)(x) @ v  # type: ignore[no-any-return]
+
+
+@hvp.mistake(
+    en="It looks as if `g @ v` is summed entry by entry in Python: each entry adds its own operations.",
+    ru="Похоже, что `g @ v` вычисляется в Python по одному элементу: каждый добавляет свои операции.",
+)
+def sums_in_python(f: Function, x: Tensor, v: Tensor) -> Tensor:
+    x = tracked(x)
+    g = _gradient(f, x)
+    slope = torch.stack([g[i] * v[i] for i in range(len(x))]).sum()
+    return torch.autograd.grad(slope, x)[0]

@@ -1,0 +1,240 @@
+"""Core exercise: the Jacobian, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, with_old_gradient
+from autograder.language import Text
+
+from .common import curved
+
+
+@exercise(
+    title=Text("The Jacobian, row by row", "Матрица Якоби по строкам"),
+    kind="complete",
+    core=True,
+    minutes=10,
+    aspects=[
+        aspect(
+            "jacobian",
+            2,
+            en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
+            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
+        ),
+        aspect(
+            "grad",
+            1,
+            en="`x.grad` holds what it held before: the same tensor, or still `None`.",
+            ru="В `x.grad` лежит то же, что и раньше: прежний тензор или по-прежнему `None`.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which `v` makes `vᵀJ` the first row of `J`? And the second?",
+            "При каком `v` произведение `vᵀJ` — первая строка `J`? А вторая?",
+        ),
+        Text(
+            "One call of `torch.autograd.grad` for each output. The graph is needed again after each but the last.",
+            "Один вызов `torch.autograd.grad` на каждый выход. После каждого, кроме последнего, граф ещё понадобится.",
+        ),
+        Text(
+            "rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)",
+            "rows = [torch.autograd.grad(y[i], x, ...)[0] for i in range(len(y))]\nreturn torch.stack(rows)",
+        ),
+    ],
+)
+def jacobian_rows(answer: Any, case: Case) -> dict[str, object]:
+    return {"jacobian": answer.jacobian_rows(case.y, case.x), "grad": {"x.grad": case.x.grad}}
+
+
+@jacobian_rows.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, m, old in [(3, 2, False), (2, 4, True)]:
+        x = leaf(rng, n)
+        y = curved(rng, n, m)(x)
+        yield Case(y=y, x=with_old_gradient(x) if old else x)
+
+
+def _rows_in_grad(y: Tensor, x: Tensor, before: Callable[[], None], between: Callable[[], None]) -> list[Tensor]:
+    """What `x.grad` holds after each row's backward pass."""
+    rows = []
+    before()
+    for i in range(len(y)):
+        y[i].backward(retain_graph=True)
+        assert x.grad is not None
+        rows.append(x.grad.clone())
+        between()
+    return rows
+
+
+def _nothing() -> None:
+    pass
+
+
+def _emptied(x: Tensor) -> Callable[[], None]:
+    return lambda: setattr(x, "grad", None)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if `x.grad` is never cleared: each row holds all the rows before it, and what was there at the start.",
+    ru="Похоже, что `x.grad` ни разу не обнуляется: в каждой строке есть все предыдущие и то, что лежало там вначале.",
+)
+def running_sums(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(_rows_in_grad(y, x, _nothing, _nothing))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if `x.grad` is cleared once, before the loop: each row holds all the rows before it.",
+    ru="Похоже, что `x.grad` обнуляется один раз, до цикла: в каждой строке есть все предыдущие.",
+)
+def cleared_once(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(_rows_in_grad(y, x, _emptied(x), _nothing))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the first row still holds what was in `x.grad` before.",
+    ru="Похоже, что в первой строке осталось то, что лежало в `x.grad` раньше.",
+)
+def cleared_after_each(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if every row is the same tensor, `x.grad`, zeroed in place: all of them show the last one.",
+    ru="Похоже, что все строки — один тензор, `x.grad`, обнуляемый на месте: в каждой видна последняя.",
+)
+def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
+    rows = []
+    x.grad = torch.zeros_like(x)
+    for i in range(len(y)):
+        x.grad.zero_()
+        y[i].backward(retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if this is the transposed matrix: rows or columns were stacked along the other dimension.",
+    ru="Похоже, что это транспонированная матрица: строки или столбцы собраны вдоль другого измерения.",
+)
+def transposed(y: Tensor, x: Tensor) -> Tensor:
+    rows = [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
+    return torch.stack(rows, dim=1)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the outputs were summed: that gradient is the sum of all rows.",
+    ru="Похоже, что выходы сложены: такой градиент — сумма всех строк.",
+)
+def sum_of_rows(y: Tensor, x: Tensor) -> Tensor:
+    return torch.autograd.grad(y.sum(), x)[0]
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the first row's call frees the graph that the second row needs.",
+    ru="Похоже, что вызов для первой строки освобождает граф, который нужен второй.",
+)
+def graph_freed(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack([torch.autograd.grad(output, x)[0] for output in y])
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the rows of an identity matrix of the input's size were used as `v`. There is one row for each output.",
+    ru="Похоже, что в качестве `v` взяты строки единичной матрицы размера входа. Нужна одна строка на каждый выход.",
+)
+def identity_of_the_input(y: Tensor, x: Tensor) -> Tensor:
+    rows = torch.eye(len(x), dtype=x.dtype)
+    return torch.stack([torch.autograd.grad(y, x, v, retain_graph=True)[0] for v in rows])
+
+
+@jacobian_rows.mistake(
+    en="It looks as if every row is the same tensor, `x.grad`, and all passes were added up in it.",
+    ru="Похоже, что все строки — один тензор, `x.grad`, и в нём сложились результаты всех проходов.",
+)
+def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
+    for output in y:
+        output.backward(retain_graph=True)
+    assert x.grad is not None
+    return torch.stack([x.grad for _ in y])
+
+
+@jacobian_rows.mistake(
+    en="It looks as if each row holds the sum of all rows: `y.sum()` was differentiated, "
+    "or every row is `x.grad` itself, in which all passes were added up.",
+    ru="Похоже, что в каждой строке стоит сумма всех строк: продифференцирована `y.sum()` "
+    "или все строки — сам `x.grad`, в котором сложились результаты всех проходов.",
+)
+def sum_in_every_row(y: Tensor, x: Tensor) -> Tensor:
+    return torch.autograd.grad(y.sum(), x)[0].expand(len(y), -1)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if a list of rows came back. They still have to be stacked into one tensor.",
+    ru="Похоже, что вернулся список строк. Строки нужно ещё собрать в один тензор.",
+)
+def list_of_rows(y: Tensor, x: Tensor) -> list[Tensor]:
+    return [torch.autograd.grad(output, x, retain_graph=True)[0] for output in y]
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the rows were joined end to end: one long vector. `stack` gives them a dimension of their own.",
+    ru="Похоже, что строки склеены в один длинный вектор. `stack` даёт им собственное измерение.",
+)
+def joined_rows(y: Tensor, x: Tensor) -> Tensor:
+    return torch.cat(list_of_rows(y, x))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the tuples of `torch.autograd.grad` were stacked, and not the tensors in them.",
+    ru="Похоже, что в тензор собираются кортежи из `torch.autograd.grad`, а не тензоры в них.",
+)
+def tuples_stacked(y: Tensor, x: Tensor) -> Tensor:
+    rows: list[Any] = [torch.autograd.grad(output, x, retain_graph=True) for output in y]
+    return torch.stack(rows)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the rows went into a float32 tensor, as `torch.zeros(m, n)` makes one: half of their digits are lost.",
+    ru="Похоже, что строки записаны в тензор float32, какой создаёт `torch.zeros(m, n)`: половина их знаков потеряна.",
+)
+def in_single_rows(y: Tensor, x: Tensor) -> Tensor:
+    return torch.stack(list_of_rows(y, x)).float()
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the matrix is right, but the rows went through `x.grad`, and it was left empty.",
+    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и он остался пустым.",
+)
+def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
+    x.grad = None
+    return torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the matrix is right, but the rows went through `x.grad`, and the last one stayed there.",
+    ru="Похоже, что матрица верна, но строки вычислены через `x.grad`, и последняя там осталась.",
+)
+def leaves_the_last_row(y: Tensor, x: Tensor) -> Tensor:
+    rows: list[Any] = []
+    for output in y:
+        x.grad = None
+        output.backward(retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+@jacobian_rows.mistake(
+    en="It looks as if the matrix is right, but `x.grad` was left full of zeros.",
+    ru="Похоже, что матрица верна, но в `x.grad` остались нули.",
+)
+def leaves_zeros(y: Tensor, x: Tensor) -> Tensor:
+    x.grad = None
+    rows = torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+    x.grad = torch.zeros_like(x)
+    return rows

@@ -1,0 +1,285 @@
+"""Core exercise: finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import functional
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, uniform
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import Function, _differences, away_from, counted_in, tracked
+
+_CLOSE = 1e-9  # of the largest entry: what central differences reach with a good step, and one-sided ones do not
+
+
+class BlackBox:
+    """A function that computes without a graph, and notes how far from `x` it was called, and with which dtype."""
+
+    def __init__(self, function: Function, x: Tensor) -> None:
+        self.function, self.x = function, x.detach().clone()
+        self.steps: list[float] = []
+        self.several = False  # was it called where two entries or more had moved?
+        self.dtypes: set[torch.dtype] = set()
+
+    def __call__(self, point: Tensor) -> Tensor:
+        with torch.no_grad():
+            self.dtypes.add(point.dtype)
+            with suppress(Exception):  # inside vmap a tensor is many points at once
+                apart = point.detach().to(self.x.dtype) - self.x
+                moved = [step for step in apart.flatten().tolist() if step]
+                self.steps += moved
+                self.several |= len(moved) > 1
+            return self.function(point.detach())
+
+    def how(self) -> str:
+        """The way of the differences, as far as it explains their error."""
+        if torch.float32 in self.dtypes:
+            return "float32"
+        if self.several:
+            return "several"
+        if not self.steps or min(self.steps) > 0 or max(self.steps) < 0:
+            return "one side"
+        longest = max(map(abs, self.steps))
+        return "too short" if longest < 3e-7 else "too long" if longest > 3e-5 else "good"
+
+
+@exercise(
+    title=Text("The Jacobian of a black box", "Матрица Якоби чёрного ящика"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=15,
+    rtol=1e-2,
+    aspects=[
+        aspect(
+            "jacobian",
+            2,
+            en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
+            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
+        ),
+        aspect(
+            "accurate",
+            1.5,
+            en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
+            ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
+        ),
+        aspect(
+            "x",
+            0.5,
+            en="`x` holds what it held before, up to rounding.",
+            ru="В `x` лежит то же, что и раньше, с точностью до округления.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Which entries of the Jacobian can you learn by moving only `x[j]`: a row or a column?",
+            "Какие элементы матрицы Якоби можно узнать, сдвигая только `x[j]`: строку или столбец?",
+        ),
+        Text(
+            "Step to both sides: the error is of the order of `h²` then, not of `h`. Then read the best step off the table above.",
+            "Шагните в обе стороны: тогда погрешность порядка `h²`, а не `h`. Затем найдите лучший шаг в таблице выше.",
+        ),
+        Text(
+            "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
+            "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)",
+            "for j in range(len(x)):\n    step = torch.zeros_like(x)\n    step[j] = h\n"
+            "    columns.append((f(x + step) - ...) / ...)\nreturn torch.stack(columns, dim=...)",
+        ),
+    ],
+)
+def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
+    truth = case.f.jacobian(case.x)
+    box = BlackBox(case.f, case.x)
+    found = answer.numerical_jacobian(box, case.x)
+    with using_answer():
+        accurate = counted_in(_CLOSE, away_from(truth, found))  # type: ignore[arg-type]
+    return {"jacobian": found, "accurate": accurate, "x": away_from(box.x, case.x) < 1e-12, "how": box.how()}
+
+
+@numerical_jacobian.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, m in [(3, 4), (4, 2)]:
+        yield Case(f=Wave(rng, n, m), x=uniform(rng, n))
+
+
+class Wave(Formula):
+    """A function whose third derivatives are some ten times the first, around 10: what step is good is clear there.
+
+    Each input changes the derivatives by its neighbours, so a step that is not taken back shows.
+    """
+
+    def __init__(self, rng: torch.Generator, n: int, m: int) -> None:
+        self.a, self.b = uniform(rng, m, n), uniform(rng, m)
+        super().__init__("x -> 10 + (a * (3 * x + x.roll(1)).sin()).sum(1) + b", self.value)
+
+    def value(self, x: Tensor) -> Tensor:
+        return 10 + (self.a.to(x.dtype) * (3 * x + x.roll(1)).sin()).sum(1) + self.b.to(x.dtype)
+
+    def jacobian(self, x: Tensor) -> Tensor:
+        slopes = self.a * (3 * x + x.roll(1)).cos()
+        return 3 * slopes + slopes.roll(-1, 1)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the columns were stacked as rows: this is the transposed matrix.",
+    ru="Похоже, что столбцы записаны строками: это транспонированная матрица.",
+)
+def columns_as_rows(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5).T
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the difference over two steps was divided by one: everything is twice as large.",
+    ru="Похоже, что разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше.",
+)
+def divides_by_one_step(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5, over=1e-5)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if a one-sided difference was divided by two steps: everything is half as large.",
+    ru="Похоже, что односторонняя разность разделена на два шага: всё вдвое меньше.",
+)
+def divides_by_two_steps(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-7, back=False, over=2e-7)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if all entries of `x` were moved at once: that is one product with a vector of ones.",
+    ru="Похоже, что все элементы `x` сдвинуты сразу: это одно произведение с вектором из единиц.",
+)
+def moves_all_at_once(f: Function, x: Tensor) -> Tensor:
+    return (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if all entries of `x` are moved at once for every column: all columns are the same, the sum of all.",
+    ru="Похоже, что для каждого столбца сдвигаются сразу все элементы `x`: все столбцы одинаковы, каждый — сумма всех.",
+)
+def moves_all_each_time(f: Function, x: Tensor) -> Tensor:
+    return torch.stack([moves_all_at_once(f, x) for _ in x], dim=1)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step in one entry stays when the next one is moved: each column holds the columns before it.",
+    ru="Похоже, что шаг в одном элементе остаётся, когда сдвигают следующий: в каждом столбце есть все предыдущие.",
+)
+def step_not_reset(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5).cumsum(1)
+
+
+TIMES_THE_STEP = Text(
+    "It looks as if the difference is divided by 2 and multiplied by `h`: `/ 2 * h` is not `/ (2 * h)`.",
+    "Похоже, что разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
+)
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_4(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-4) * 1e-8
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_5(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-5) * 1e-10
+
+
+@numerical_jacobian.mistake(*TIMES_THE_STEP)
+def times_1e_6(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-6) * 1e-12
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if autograd was asked. The black box computes without a graph: there is nothing to differentiate.",
+    ru="Похоже, что использован autograd. Чёрный ящик вычисляет без графа: дифференцировать там нечего.",
+)
+def asks_autograd(f: Function, x: Tensor) -> Tensor:
+    x = tracked(x)
+    return torch.stack([torch.autograd.grad(y, x, retain_graph=True)[0] for y in f(x)])
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step in one entry is not taken back before the next one moves: "
+    "`f` was called where two entries or more had moved.",
+    ru="Похоже, что шаг в одном элементе не отменён до того, как сдвинут следующий: "
+    "`f` вызвана там, где сдвинуты два элемента или больше.",
+)
+def drifts(f: Function, x: Tensor) -> Tensor:
+    p, columns = x.clone(), []
+    for j in range(len(x)):
+        p[j] += 1e-5
+        after = f(p)
+        p[j] -= 2e-5
+        columns.append((after - f(p)) / 2e-5)
+    return torch.stack(columns, dim=1)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the differences go to one side only. Their error shrinks like `h`, and no step makes it small enough.",
+    ru="Похоже, что разности односторонние. Их погрешность убывает как `h`, и никакой шаг не сделает её достаточно "
+    "малой.",
+)
+def one_sided(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-8, back=False)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step is too short: the two values share most of their digits, and rounding is what is left.",
+    ru="Похоже, что шаг слишком мал: у двух значений совпадают почти все знаки, и в разности остаётся погрешность "
+    "округления.",
+)
+def too_short(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-9)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the step is too long: the error of a central difference grows like `h²`.",
+    ru="Похоже, что шаг слишком велик: погрешность центральной разности растёт как `h²`.",
+)
+def too_long(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x, 1e-3)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if `x` moves by a little more or less than the difference is divided by, "
+    "say because the step went through a float32 tensor.",
+    ru="Похоже, что `x` сдвигается не совсем на тот шаг, на который делится разность, "
+    "например потому, что шаг прошёл через тензор float32.",
+)
+def another_step(f: Function, x: Tensor) -> Tensor:
+    columns = [(f(x + step) - f(x - step)) / 2e-5 for step in 1e-5 * torch.eye(len(x))]
+    return torch.stack(columns, dim=1)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the result is in float32: float64 was asked for, and float32 has too few digits for differences.",
+    ru="Похоже, что результат в float32: нужен float64, а для разностей в float32 слишком мало знаков.",
+)
+def returns_float32(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x.float(), 1e-2)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if all entries are zero: either `functional.jacobian` or `torch.func` was asked, and there is no graph, "
+    "or both values of `f` were taken at one point (`a = x` is not a copy).",
+    ru="Похоже, что все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа "
+    "нет, либо оба значения `f` взяты в одной точке (`a = x` — не копия).",
+)
+def asks_functional(f: Function, x: Tensor) -> object:
+    return functional.jacobian(f, x)
+
+
+@numerical_jacobian.mistake(
+    en="It looks as if the differences were computed in float32, which has seven digits; subtraction leaves three or four.",
+    ru="Похоже, что разности вычислены в float32, где семь знаков; после вычитания остаются три-четыре.",
+)
+def in_float32(f: Function, x: Tensor) -> Tensor:
+    return _differences(f, x.float(), 1e-2).double()

@@ -1,0 +1,319 @@
+"""Core exercise: gradients of the intermediates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed, uniform, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import counting_backward_runs
+
+
+class MeanSquare(torch.nn.Module):
+    """The last layer of the networks here: one number."""
+
+    def forward(self, h: Tensor) -> Tensor:
+        return h.square().mean()
+
+
+def network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
+    """Linear and Tanh by turns and a loss; every weight has an old gradient."""
+    layers: list[torch.nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
+        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
+        with_old_gradient(linear.weight)
+        layers += [linear, torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers, MeanSquare())
+
+
+@contextmanager
+def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
+    """What the layers of `model` return, in order of the calls."""
+    outputs: list[Tensor] = []
+
+    def note(_: torch.nn.Module, __: object, output: Tensor) -> None:
+        outputs.append(output)
+
+    handles = [layer.register_forward_hook(note) for layer in model]
+    try:
+        yield outputs
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
+    """What a visitor should leave as it is."""
+    tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
+    hooks = [hook for layer in model.modules() for table in HOOKS for hook in getattr(layer, table)]
+    return {
+        **{f"{name}.grad": tensor.grad for name, tensor in tensors.items()},
+        **{name: tensor.detach() for name, tensor in tensors.items()},
+        **{f"{name}.requires_grad": tensor.requires_grad for name, tensor in tensors.items()},
+        "hooks left on the layers": len(hooks),
+        "hooks left on weights and x": sum(len(tensor._backward_hooks or ()) for tensor in tensors.values()),
+        "model.training": all(layer.training for layer in model.modules()),
+    }
+
+
+HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+
+
+@exercise(
+    title=Text("Gradients that nobody keeps", "Градиенты, которые никто не хранит"),
+    kind="design",
+    core=True,
+    difficulty=2,
+    minutes=16,
+    aspects=[
+        aspect(
+            "gradients",
+            3,
+            en="The list holds the derivative of the loss with respect to the output of each layer, in order of the "
+            "layers.",
+            ru="В списке производные функции потерь по выходу каждого слоя, в порядке слоёв.",
+        ),
+        aspect(
+            "backward_runs",
+            1,
+            en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
+            ru="Сделано не больше одного вызова `backward` или `torch.autograd.grad`, сколько бы ни было слоёв.",
+        ),
+        aspect(
+            "kept",
+            1,
+            en="The model and `x` are as they were: `.grad`, weights, flags, hooks, mode.",
+            ru="Модель и `x` остались прежними: `.grad`, веса, флаги, хуки, режим.",
+        ),
+    ],
+    hints=[
+        Text(
+            "These gradients are computed in every backward pass. What throws them away, and when must you speak up?",
+            "Эти градиенты вычисляются при любом обратном проходе. Почему они пропадают и когда нужно попросить их "
+            "сохранить?",
+        ),
+        Text(
+            "Run the layers one by one and keep the outputs. Two calls take the tensors whose gradient you want and "
+            "touch nothing else.",
+            "Вызывайте слои по одному и сохраняйте выходы. Есть два вызова, которым передают нужные тензоры; "
+            "градиентов остальных они не меняют.",
+        ),
+        Text(
+            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
+            "outputs = []\nfor layer in model:\n    x = layer(x)\n    outputs.append(x)\n... torch.autograd.grad(...)",
+        ),
+    ],
+)
+def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
+    with outputs_of(case.model) as outputs, counting_backward_runs() as runs, using_answer():
+        gradients = answer.hidden_gradients(case.model, case.x)
+        gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
+    with using_answer():
+        kept = state_of(case.model, case.x)
+    return {
+        "gradients": gradients,
+        "backward_runs": AtMost(limit=1, used=runs.times),
+        "kept": kept,
+        "retained": [output.retains_grad for output in outputs],
+        "cut": [output.is_leaf for output in outputs],
+    }
+
+
+@hidden_gradients.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(model=network(rng, 3, 4), x=uniform(rng, 2, 3))
+    yield Case(model=network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+
+
+def forward(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    """The output of every layer, the loss last."""
+    outputs = []
+    for layer in model:
+        x = layer(x)
+        outputs.append(x)
+    return outputs
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `.grad` of the intermediates is read after `backward()`. Their gradients were computed, but "
+    "nobody asked to keep them: None.",
+    ru="Похоже, что после `backward()` читается `.grad` промежуточных тензоров. Градиенты вычислены, но сохранить их "
+    "никто не просил: там None.",
+)
+def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `retain_grad()` comes after `backward()`. It asks the next backward pass; this one has already "
+    "thrown the gradients away.",
+    ru="Похоже, что `retain_grad()` вызывается после `backward()`. Он относится к следующему обратному проходу, а "
+    "этот свои градиенты уже выбросил.",
+)
+def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    for output in outputs:
+        output.retain_grad()
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if each gradient is that of the next layer's output, not of the loss: local derivatives, before the "
+    "chain rule has joined them.",
+    ru="Похоже, что каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные "
+    "производные: цепное правило их ещё не перемножило.",
+)
+def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x)
+    nexts = [*outputs[1:], outputs[-1]]
+    return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip(outputs, nexts)]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if every output is detached and made a leaf before the next layer. That cuts the graph: the loss "
+    "no longer knows about the layers before.",
+    ru="Похоже, что каждый выход перед следующим слоем отсоединяется и становится листом. Граф оборван: функция потерь "
+    "больше не знает о предыдущих слоях.",
+)
+def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = []
+    for layer in model:
+        h = layer(x)
+        x = h.detach().requires_grad_()
+        outputs.append(x)
+    h.backward()
+    return [*(output.grad for output in outputs[:-1]), torch.ones_like(h)]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the gradients stand in the order in which they were computed. A backward pass goes from the "
+    "loss to the input: turn the list around.",
+    ru="Похоже, что градиенты стоят в том порядке, в котором вычислялись. Обратный проход идёт от функции потерь ко "
+    "входу: список нужно перевернуть.",
+)
+def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    gradients: list[Tensor] = []
+    for output in (outputs := forward(model, x)):
+        output.register_hook(gradients.append)  # type: ignore[no-untyped-call]
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return gradients
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the last layer is missing. The loss is an output, too, and its derivative with respect to "
+    "itself is 1.",
+    ru="Похоже, что пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе "
+    "равна 1.",
+)
+def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    *hidden, loss = forward(model, x)
+    return list(torch.autograd.grad(loss, hidden))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if these are the gradients of the weights. Asked for are those of the outputs that run through the "
+    "network.",
+    ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые слои передают дальше по сети.",
+)
+def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(forward(model, x)[-1], list(model.parameters())))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the loss was not asked to keep its own gradient. It is an output like the others: 1, not None.",
+    ru="Похоже, что градиент самого значения функции потерь не сохранён. Это такой же выход, как остальные, и его "
+    "градиент — 1, а не None.",
+)
+def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs[:-1]:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if a backward pass starts for every layer. One pass meets all of these gradients on its way.",
+    ru="Похоже, что обратный проход запускается для каждого слоя. Один проход встречает все эти градиенты по дороге.",
+)
+def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x)
+    return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["one_pass_for_each"].says)
+def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs:
+        outputs[-1].backward(inputs=[output], retain_graph=True)  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if a plain `backward()` ran. The list is right, but that pass also added to `.grad` of every weight, "
+    "in place: the tensor that was there before, saved or not, has changed.",
+    ru="Похоже, что вызван обычный `backward()`. Список верен, но этот проход заодно прибавил градиенты в `.grad` "
+    "каждого веса, на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
+)
+def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = forward(model, x)
+    for output in outputs:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the gradients of the weights are cleared at the end. What was there before is gone, and somebody "
+    "may still need it.",
+    ru="Похоже, что в конце градиенты весов обнуляются. Прежние градиенты пропали, а они ещё могли понадобиться.",
+)
+def clears_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    gradients = adds_to_the_weights(model, x)
+    model.zero_grad()
+    return gradients  # type: ignore[no-any-return]
+
+
+@hidden_gradients.mistake(
+    en="It looks as if hooks were left on the layers. They will run in every later step of the training: keep their "
+    "handles and `remove()` them.",
+    ru="Похоже, что на слоях остались хуки. Они будут срабатывать на каждом следующем шаге обучения: сохраните то, что "
+    "вернула регистрация, и вызовите `remove()`.",
+)
+def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs: list[Tensor] = []
+    for layer in model:
+        layer.register_forward_hook(lambda _, __, output: outputs.append(output))
+    return list(torch.autograd.grad(model(x), outputs))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if `x` was told to require grad. It belongs to the caller, and the outputs require grad without it.",
+    ru="Похоже, что `x` теперь требует градиента. Он принадлежит вызывающему коду, а выходы требуют градиента и без "
+    "этого.",
+)
+def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model, x.requires_grad_())
+    return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="It looks as if the model was switched to `eval()` and left there. The training goes on in another mode.",
+    ru="Похоже, что модель переведена в `eval()` и так оставлена. Обучение продолжится в другом режиме.",
+)
+def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = forward(model.eval(), x)
+    return list(torch.autograd.grad(outputs[-1], outputs))

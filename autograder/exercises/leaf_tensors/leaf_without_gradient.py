@@ -1,0 +1,209 @@
+"""Extra exercise: a leaf that matters and gets no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.observe import using_answer
+from autograder.checking.values import number
+from autograder.language import Text
+
+from .common import flags, kind
+
+
+@exercise(
+    title=Text("A leaf that matters and gets nothing", "Лист, который важен и ничего не получает"),
+    kind="write the counter-example",
+    difficulty=3,
+    minutes=12,
+    aspects=[
+        aspect(
+            "leaf",
+            0,
+            en="What comes back is a pair `(t, loss)`, and `t` is a leaf that requires grad, before and after.",
+            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
+        ),
+        aspect(
+            "backward",
+            0,
+            en="`loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error.",
+            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
+        ),
+        aspect(
+            "steady",
+            0,
+            en="`loss(t)` is the same each time, as long as the numbers of `t` are the same.",
+            ru="Пока числа в `t` те же, `loss(t)` не меняется от вызова к вызову.",
+            after=("leaf", "backward"),
+        ),
+        aspect(
+            "depends",
+            1,
+            en="`loss(t)` is another number once 1 has been added to every entry of `t`.",
+            ru="Если прибавить 1 к каждому элементу `t`, `loss(t)` становится другим числом.",
+            after=("leaf", "backward", "steady"),
+        ),
+        aspect(
+            "empty",
+            2,
+            en="`t.grad` is None after the backward pass.",
+            ru="После обратного прохода `t.grad` равен None.",
+            after=("leaf", "backward", "steady", "depends"),
+        ),
+    ],
+    hints=[
+        Text(
+            "The numbers of `t` must reach the loss. On which ways do numbers travel without their history?",
+            "Числа из `t` должны дойти до функции потерь. Какими путями числа проходят без истории?",
+        ),
+        Text(
+            "And `backward()` needs some graph to walk: give it a second leaf.",
+            "А `backward()` нужен какой-нибудь граф: дайте ему второй лист.",
+        ),
+        Text(
+            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
+            "other = torch.ones(1, requires_grad=True)\nreturn t, lambda t: (other * ...).sum()",
+        ),
+    ],
+)
+def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
+    returned = answer.leaf_without_gradient()
+    t, loss = returned if kind(returned) == "a pair" else (None, None)
+    leaf = {
+        "returned": kind(returned),
+        "t": kind(t),
+        "loss": kind(loss),
+        **flags("t", t),
+        **flags("after backward() t", None),
+    }
+    if not isinstance(t, Tensor) or not callable(loss):
+        return {"leaf": leaf}
+    error: str | None = None
+    with using_answer():
+        value = loss(t)
+        if not isinstance(value, Tensor) or value.numel() != 1:
+            found = "a tensor of several numbers" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+            leaf |= flags("after backward() t", t)
+            return {"leaf": leaf, "backward": {"loss(t)": found, "loss(t).backward()": None}}
+        try:
+            loss(t).backward()
+        except RuntimeError as raised:
+            error = str(raised)[:60]
+        gradient = t.grad
+        found = "nothing" if gradient is None else "numbers" if bool(gradient.any()) else "zeros"
+        steady = [number(value), number(loss(t))]
+        with torch.no_grad():
+            t.add_(0)  # another version, the same numbers
+        steady.append(number(loss(t)))
+        with torch.no_grad():
+            t.add_(1)
+        later = number(loss(t))
+    leaf |= flags("after backward() t", t)
+    backward = {"loss(t)": "a tensor of one number", "loss(t).backward()": error}
+    if len({*steady}) > 1:
+        return {"leaf": leaf, "backward": backward, "steady": False}
+    return {
+        "leaf": leaf,
+        "backward": backward,
+        "steady": True,
+        "depends": steady[0] != later,
+        "empty": found == "nothing",
+        "found": found,
+    }
+
+
+Counterexample = tuple[Tensor, Callable[[Tensor], Tensor]]
+
+
+def a_weight() -> Tensor:
+    return torch.tensor([1.5, -2.0], requires_grad=True)
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss stays the same when 1 is added to every entry of `t`. It does not use the numbers, or only "
+    "what the addition leaves alone, such as the place of the largest.",
+    ru="Похоже, что функция потерь не меняется, если прибавить 1 к каждому элементу `t`. Она не использует этих "
+    "чисел или использует лишь то, чего сложение не меняет, например место наибольшего элемента.",
+)
+def never_uses_it() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: other.sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss changes by itself: it draws random numbers, counts its calls, edits `t` or looks at "
+    "something other than the numbers of `t`.",
+    ru="Похоже, что функция потерь меняется сама по себе: в ней есть случайные числа, счётчик вызовов, изменение самого `t` "
+    "или что-то ещё помимо чисел в `t`.",
+)
+def draws_at_random() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: (other * torch.rand(2)).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss is a vector. `backward()` needs one number: add the entries up.",
+    ru="Похоже, что значение функции потерь — вектор. `backward()` нужно одно число: сложите элементы.",
+)
+def returns_a_vector() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: other * t.detach()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the loss switches `requires_grad` of `t` off. `t` must be a leaf that requires grad all the time.",
+    ru="Похоже, что функция потерь выключает `requires_grad` у `t`. Всё время `t` должен быть листом, который требует "
+    "градиента.",
+)
+def switches_the_leaf_off() -> Counterexample:
+    other = a_weight()
+    return a_weight(), lambda t: (other * t.requires_grad_(False)).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if `t` is a constant. It must require grad, and still get nothing.",
+    ru="Похоже, что `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
+)
+def takes_a_constant() -> Counterexample:
+    other = a_weight()
+    return torch.ones(2), lambda t: (other * t).sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if `t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
+    ru="Похоже, что `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
+    "исключение.",
+)
+def takes_a_result() -> Counterexample:
+    return a_weight() * 2, lambda t: t.sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if nothing is left of the graph: `backward()` has nowhere to go and raises. Some other leaf has to "
+    "require grad.",
+    ru="Похоже, что от графа ничего не осталось: `backward()` некуда идти, и он сообщает об ошибке. Нужен ещё один лист, "
+    "который требует градиента.",
+)
+def cuts_everything() -> Counterexample:
+    return a_weight(), lambda t: t.detach().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the derivative is zero. Zero is a gradient: `t.grad` holds zeros, not None.",
+    ru="Похоже, что производная равна нулю. Ноль — тоже градиент: в `t.grad` нули, а не None.",
+)
+def finds_a_zero() -> Counterexample:
+    return a_weight(), lambda t: t.round().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="It looks as if the history of `t` reaches the loss along with its numbers. So the gradient reaches `t`.",
+    ru="Похоже, что вместе с числами до функции потерь доходит и история `t`. Поэтому и градиент доходит до `t`.",
+)
+def keeps_the_history() -> Counterexample:
+    return a_weight(), lambda t: t.square().sum()

@@ -1,0 +1,154 @@
+"""Extra exercise: a copy that is not a copy."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+from .common import creator, flags
+
+
+@exercise(
+    title=Text("Find the bug: a snapshot that changes", "Найдите ошибку: снимок, который меняется"),
+    kind="find the bug",
+    minutes=3,
+    aspects=[
+        aspect(
+            "snapshot",
+            1,
+            en="The snapshot holds what `x` held at the time of the call, also after `x` has been edited.",
+            ru="Снимок содержит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
+        ),
+        aspect(
+            "flags",
+            1,
+            en="It is a constant: it does not require grad and has no `grad_fn`.",
+            ru="Это константа: градиента не требует, `grad_fn` у неё нет.",
+        ),
+        aspect(
+            "x",
+            1,
+            en="`x` itself stays as it is, when the snapshot is taken and when it is edited: numbers, history, flag, memory.",
+            ru="Сам `x` остаётся прежним, и когда снимок делают, и когда его меняют: числа, история, флаг, память.",
+        ),
+    ],
+    hints=[
+        Text(
+            "How many numbers are in memory after `x.detach()`: as many as before, or twice as many?",
+            "Сколько чисел в памяти после `x.detach()`: столько же, сколько было, или вдвое больше?",
+        ),
+        Text(
+            "Two things are wanted: memory of its own, and no history. One call for each.",
+            "Нужны две вещи: своя память и отсутствие истории. По одному вызову на каждую.",
+        ),
+        Text("return x.detach(). ...", "return x.detach(). ..."),
+    ],
+)
+def snapshot(answer: Any, case: Case) -> dict[str, object]:
+    x = case.x.detach().clone().requires_grad_(case.x.requires_grad)
+    x = x if case.x.is_leaf else x * 1
+    memory = x.data_ptr()
+    taken = answer.snapshot(x)
+    state = {**flags("x", x), "x.grad_fn": creator(x), "x.data_ptr() is as before": x.data_ptr() == memory}
+    if not isinstance(taken, Tensor):
+        return {"snapshot": taken}
+    with using_answer():
+        with torch.no_grad():
+            x.mul_(-3)
+        later, tracking = taken.detach().clone(), flags("snapshot", taken)
+        with torch.no_grad():
+            taken.zero_()
+    return {"snapshot": later, "flags": tracking, "x": {"x": x.detach(), **state}, "is x": taken is x}
+
+
+@snapshot.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=leaf(rng, 3))
+    yield Case(x=leaf(rng, 2, 3) * 2)
+    yield Case(x=signed(rng, 4).float())
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot still shares its memory with `x`. `.data`, `numpy()` and `Variable`, like `detach()`, "
+    "give a second name for the same numbers; `.contiguous()`, `.cpu()` and `.to(...)` copy only when they have to.",
+    ru="Похоже, что у снимка по-прежнему общая с `x` память. `.data`, `numpy()` и `Variable`, как и `detach()`, дают "
+    "второе имя той же памяти; `.contiguous()`, `.cpu()` и `.to(...)` копируют, только если иначе нельзя.",
+)
+def takes_data(x: Tensor) -> Tensor:
+    return x.data
+
+
+@snapshot.mistake(
+    en="It looks as if `x` itself comes back, under another name. `.contiguous()`, `.cpu()` and `.to(...)` return the very "
+    "tensor they are called on when there is nothing to do.",
+    ru="Похоже, что возвращается сам `x` под другим именем. `.contiguous()`, `.cpu()` и `.to(...)` возвращают тот самый "
+    "тензор, если делать нечего.",
+)
+def hands_back_x(x: Tensor) -> Tensor:
+    return x.contiguous()
+
+
+@snapshot.mistake(
+    en="It looks as if `x` was given new memory. Whoever shares the old one no longer sees its edits; the new memory "
+    "belongs to the snapshot.",
+    ru="Похоже, что новую память получил `x`. Тот, у кого осталась прежняя, больше не увидит его изменений; новая память "
+    "нужна снимку.",
+)
+def moves_x(x: Tensor) -> Tensor:
+    x.data = x.data.clone()
+    return x.detach().clone()
+
+
+@snapshot.mistake(
+    en="It looks as if `x` was cut off from its history. `detach_()` and `requires_grad_()` change the caller's tensor; "
+    "only the snapshot should be a constant.",
+    ru="Похоже, что от графа отсоединён сам `x`. `detach_()` и `requires_grad_()` меняют тензор вызывающего кода; "
+    "константой должен быть только снимок.",
+)
+def cuts_x_off(x: Tensor) -> Tensor:
+    return x.detach_().clone()
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot is still part of the graph. Copying the numbers is recorded, too, by `clone()` "
+    "and by `copy_()`.",
+    ru="Похоже, что снимок остался частью графа. Копирование тоже записывается, будь то `clone()` или `copy_()`.",
+)
+def clones_only(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot requires grad, as a new leaf. A record of the past should be a constant.",
+    ru="Похоже, что снимок — новый лист, который требует градиента. Запись о прошлом должна быть константой.",
+)
+def makes_a_weight(x: Tensor) -> Tensor:
+    return x.detach().clone().requires_grad_()
+
+
+@snapshot.mistake(
+    en="It looks as if `copy.deepcopy` was used. It keeps `requires_grad` for leaves and refuses results.",
+    ru="Похоже, что использован `copy.deepcopy`. У листьев он сохраняет `requires_grad`, а результаты операций не "
+    "копирует вовсе.",
+)
+def copies_deeply(x: Tensor) -> Tensor:
+    return copy.deepcopy(x)
+
+
+@snapshot.mistake(
+    en="It looks as if the snapshot is float32, whatever `x` is. A Python list, for one, loses the dtype: torch makes "
+    "float32 of its numbers.",
+    ru="Похоже, что снимок всегда float32, каким бы ни был `x`. Например, в списке Python dtype теряется: из его "
+    "чисел torch делает float32.",
+)
+def goes_through_a_list(x: Tensor) -> Tensor:
+    return torch.tensor(x.tolist(), dtype=torch.float32)

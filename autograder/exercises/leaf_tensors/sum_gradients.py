@@ -1,0 +1,263 @@
+"""Extra exercise: memory nobody has filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, uniform, with_old_gradient
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+
+class _SomeFinite(TorchDispatchMode):
+    """Writes a finite number into every second entry of memory that nobody has filled."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func._schema.name.split("::")[1] in ("empty", "empty_like", "new_empty", "empty_strided"):
+            made.view(-1)[1::2] = 1000
+        return made
+
+
+@contextmanager
+def filled_memory() -> Iterator[None]:
+    """Uninitialised memory holds NaN and 1000 by turns, so that who reads it reads the same each time.
+
+    With NaN alone `nan_to_num()` would pass for a remedy, with numbers alone a multiplication by 0 would.
+    """
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        with _SomeFinite():  # type: ignore[no-untyped-call]
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+
+
+@exercise(
+    title=Text("Find the bug: a sum that starts from garbage", "Найдите ошибку: сумма, которая начинается с мусора"),
+    kind="find the bug",
+    difficulty=2,
+    minutes=6,
+    aspects=[
+        aspect(
+            "total",
+            2,
+            en="What comes back is the sum of the gradients, with the shape and the dtype of `w`.",
+            ru="Возвращается сумма градиентов, с формой и dtype тензора `w`.",
+        ),
+        aspect(
+            "kept",
+            1,
+            en="The sum does not require grad, and `w`, its flag and `w.grad` are as they were.",
+            ru="Сумма не требует градиента, а `w`, его флаг и `w.grad` остались прежними.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Call `torch.use_deterministic_algorithms(True)` and print `total` before the loop. Where does what you see come "
+            "from?",
+            "Вызовите `torch.use_deterministic_algorithms(True)` и напечатайте `total` до цикла. Откуда взялось то, что вы "
+            "видите?",
+        ),
+        Text(
+            "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
+            "whatever `w` is.",
+            "`torch.Tensor(2, 3)` просит место под 2 × 3 числа и ничего туда не пишет. Его dtype — float32, каким бы ни "
+            "был `w`.",
+        ),
+        Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
+    ],
+)
+def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
+    w, curved = case.w, False
+    with filled_memory():
+        total = answer.sum_gradients(case.losses, w)
+    tracked = isinstance(total, Tensor) and total.requires_grad
+    if tracked and w.requires_grad:
+        with using_answer():
+            (second,) = torch.autograd.grad(total.sum(), w, allow_unused=True, retain_graph=True)
+            curved = second is not None and bool(second.any())
+    kept = {"w": w.detach(), "w.requires_grad": w.requires_grad, "w.grad": w.grad}
+    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "curved": curved}
+
+
+def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
+    """A loss for each row of `points`, as functions without arguments."""
+
+    def loss_of(point: Tensor) -> Callable[[], Tensor]:
+        return lambda: (w * point).square().sum()
+
+    return [loss_of(point) for point in points]
+
+
+@sum_gradients.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    w = with_old_gradient(leaf(rng, 2, 3))
+    yield Case(losses=losses_of(w, uniform(rng, 3, 3)), w=w)
+    w = uniform(rng, 4).float().requires_grad_()  # another dtype, nothing in `.grad`
+    yield Case(losses=losses_of(w, uniform(rng, 5, 4).float()), w=w)
+
+
+def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum still starts from memory that nobody filled. `empty_like`, too, writes nothing.",
+    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти. `empty_like` тоже ничего туда не пишет.",
+)
+def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum still starts from memory that nobody filled, and is float32 whatever `w` is. `torch.empty` "
+    "and the old constructors ask for room and write nothing.",
+    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти, и её dtype — float32, каким бы ни был `w`. "
+    "`torch.empty` и старые конструкторы просят место и ничего туда не пишут.",
+)
+def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty(w.shape), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if NaN is replaced before the sum. NaN is only what torch writes there when asked to; otherwise fresh "
+    "memory may hold any numbers.",
+    ru="Похоже, что перед суммированием заменяется NaN. NaN лежит там, только если об этом попросить torch; обычно в "
+    "новой памяти могут быть любые числа.",
+)
+def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
+    ru="Похоже, что незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
+)
+def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.empty_like(w, requires_grad=False) * 0, losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
+    ru="Похоже, что сумма начинается с нулей другого типа. `torch.zeros(w.shape)` — это float32, каким бы ни был `w`.",
+)
+def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros(w.shape, dtype=torch.float32), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the shape became the data. `torch.tensor` makes a tensor of the numbers you hand it; a size goes "
+    "to `torch.zeros`.",
+    ru="Похоже, что форма передана как данные. `torch.tensor` делает тензор из переданных чисел; размер передают в "
+    "`torch.zeros`.",
+)
+def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.tensor(w.shape), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
+    ru="Похоже, что сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его "
+    "незачем.",
+)
+def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros_like(w, requires_grad=True), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
+    ru="Похоже, что сумма начинается с результата операции над `w`, например `w * 0`, и тянет за собой историю.",
+)
+def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(w * 0, losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if the gradients carry a graph of their own, as with `create_graph=True`. The sum then requires grad.",
+    ru="Похоже, что у самих градиентов есть граф, как при `create_graph=True`. Тогда и сумма требует градиента.",
+)
+def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return sum((torch.autograd.grad(loss(), w, create_graph=True)[0] for loss in losses), torch.zeros(()))
+
+
+@sum_gradients.mistake(
+    en="It looks as if this is the mean of the gradients. Asked for is their sum.",
+    ru="Похоже, что это среднее градиентов. Нужна их сумма.",
+)
+def takes_the_mean(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
+
+
+@sum_gradients.mistake(
+    en="It looks as if only the last gradient comes back: each overwrites the one before.",
+    ru="Похоже, что возвращается только последний градиент: каждый затирает предыдущий.",
+)
+def keeps_the_last(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return torch.autograd.grad(losses[-1](), w)[0]
+
+
+@sum_gradients.mistake(
+    en="It looks as if only the gradient of the first loss comes back.",
+    ru="Похоже, что возвращается градиент только первой функции потерь.",
+)
+def stops_at_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return torch.autograd.grad(losses[0](), w)[0]
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w.grad` is None in the end. The caller still needs what was there.",
+    ru="Похоже, что в конце `w.grad` равен None. Вызывающему коду ещё нужно то, что там лежало.",
+)
+def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    w.grad = None
+    return added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w` was told not to require grad any more. It was the sum that should not; `w` is still to be trained.",
+    ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
+)
+def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+    w.requires_grad_(False)
+    return total
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum was collected in `w.grad`, on top of what was there.",
+    ru="Похоже, что сумма собрана в `w.grad`, поверх того, что там уже лежало.",
+)
+def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
+    for loss in losses:
+        loss().backward()  # type: ignore[no-untyped-call]
+    return w.grad
+
+
+@sum_gradients.mistake(
+    en="It looks as if `w.grad` was cleared and used for the sum. The caller still needs what was there.",
+    ru="Похоже, что `w.grad` обнулён и использован для суммы. Вызывающему коду ещё нужно то, что там лежало.",
+)
+def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
+    w.grad = None
+    for loss in losses:
+        loss().backward()  # type: ignore[no-untyped-call]
+    return w.grad
+
+
+@sum_gradients.mistake(
+    en="It looks as if the sum starts as another name for `w`: it is added to the weight itself.",
+    ru="Похоже, что сумма с самого начала — второе имя `w`: градиенты прибавляются к самому весу.",
+)
+def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return added_up(w.detach().zero_(), losses, w)

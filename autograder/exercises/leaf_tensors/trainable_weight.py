@@ -1,0 +1,212 @@
+"""Core exercise: a leaf lost on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed
+from autograder.language import Text
+
+from .common import creator, flags, kind
+
+
+@exercise(
+    title=Text("Find the bug: a weight that is never trained", "Найдите ошибку: вес, который не обучается"),
+    kind="find the bug",
+    core=True,
+    minutes=8,
+    aspects=[
+        aspect(
+            "flags",
+            2,
+            en="What comes back is a leaf that requires grad: it has no `grad_fn`, and an optimizer takes it.",
+            ru="Возвращается лист, который требует градиента: `grad_fn` у него нет, и оптимизатор его принимает.",
+        ),
+        aspect(
+            "made",
+            1,
+            en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked for.",
+            ru="Это `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
+        ),
+        aspect(
+            "input",
+            1,
+            en="`values` is as it was: the same numbers, and it does not require grad.",
+            ru="`values` остался прежним: те же числа, и градиента он не требует.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Keep the result in a variable and print its `grad_fn`. Which line made it, and where is the leaf?",
+            "Сохраните результат в переменной и напечатайте её `grad_fn`. Какая строка создала этот тензор и где "
+            "остался лист?",
+        ),
+        Text(
+            "Everything after `requires_grad_()` is recorded. So what has to come first?",
+            "Всё, что идёт после `requires_grad_()`, записывается. Что же должно идти раньше?",
+        ),
+        Text(
+            "w = (values * 0.01).to(...)\nreturn ...",
+            "w = (values * 0.01).to(...)\nreturn ...",
+        ),
+    ],
+)
+def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
+    weight = answer.trainable_weight(case.values, case.dtype, case.device)
+    seen: dict[str, object] = {"returned": kind(weight), **flags("weight", weight)}
+    made: dict[str, object] = {}
+    if isinstance(weight, Tensor):
+        seen |= {"weight.grad_fn": creator(weight), "weight.retains_grad": weight.retains_grad}
+        made = {"weight.dtype": str(weight.dtype), "weight.device": weight.device.type}
+        made |= {"weight.shape": str(tuple(weight.shape)), "weight": None if weight.is_meta else weight}
+    else:
+        seen |= {"weight.grad_fn": None, "weight.retains_grad": None}
+    return {
+        "flags": seen,
+        "made": made,
+        "input": {"values": case.values.detach(), "values.requires_grad": case.values.requires_grad},
+    }
+
+
+@trainable_weight.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(values=signed(rng, 2, 3).float(), dtype=torch.float64, device="cpu")
+    yield Case(values=signed(rng, 4), dtype=torch.float64, device="cpu")  # nothing to cast or move
+    yield Case(values=signed(rng, 3, 2), dtype=torch.float16, device="meta")  # a device everybody has
+
+
+@trainable_weight.mistake(
+    en="It looks as if what comes back is still a result: the leaf is made first, and the product or the cast comes after "
+    "it. A later `requires_grad_()` changes nothing about a result.",
+    ru="Похоже, что возвращается по-прежнему результат операции: лист создан раньше, а умножение или приведение типа "
+    "идёт после него. Если потом вызвать `requires_grad_()`, результат листом не станет.",
+)
+def asks_a_result(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is scaled after it began to require grad. The product is a result; the leaf that the "
+    "gradient goes to is left behind.",
+    ru="Похоже, что вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который "
+    "попадёт градиент, остался позади.",
+)
+def scales_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_() * 0.01
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is cast or moved after it began to require grad. Where there is something to do, "
+    "`.to` returns a new tensor, and that one is no leaf.",
+    ru="Похоже, что тип или устройство меняются, когда вес уже требует градиента. Если `.to` есть что делать, он "
+    "возвращает новый тензор, и тот не листовой.",
+)
+def moves_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).requires_grad_().to(device=device, dtype=dtype)
+
+
+@trainable_weight.mistake(
+    en="It looks as if `retain_grad()` was meant to make a leaf. It keeps the gradient of a result; an optimizer "
+    "still refuses it.",
+    ru="Похоже, что `retain_grad()` вызван, чтобы сделать тензор листом. Он сохраняет градиент результата, но "
+    "оптимизатор такой тензор по-прежнему не принимает.",
+)
+def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    weight = (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype)
+    weight.retain_grad()
+    return weight
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` itself was made to require grad. The leaf is then the caller's tensor, and what comes back "
+    "is a result.",
+    ru="Похоже, что требовать градиента стал сам `values`. Тогда лист — тензор вызывающего кода, а возвращается "
+    "результат операции.",
+)
+def tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.requires_grad_() * 0.01).to(device=device, dtype=dtype)
+
+
+@trainable_weight.mistake(
+    en="It looks as if the history was cut and the flag went with it. The result is a leaf, but a constant: nothing "
+    "asked it to require grad.",
+    ru="Похоже, что вместе с историей потерялся и флаг. Результат листовой, но это константа: требовать градиента его "
+    "никто не просил.",
+)
+def loses_the_flag(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.clone().requires_grad_() * 0.01).to(device=device, dtype=dtype).detach()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight is scaled in place while it requires grad. Autograd refuses that for a leaf.",
+    ru="Похоже, что вес умножается на месте, когда он уже требует градиента. Для листа autograd это запрещает.",
+)
+def scales_in_place(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_().mul_(0.01)
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight has the dtype and the device of `values`, not those that were asked for.",
+    ru="Похоже, что у веса dtype и устройство те же, что у `values`, а не заданные.",
+)
+def stays_where_it_was(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the dtype that was asked for is ignored.",
+    ru="Похоже, что заданный dtype не учтён.",
+)
+def ignores_the_dtype(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).to(device).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the device that was asked for is ignored.",
+    ru="Похоже, что заданное устройство не учтено.",
+)
+def ignores_the_device(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).to(dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` was told to require grad, too. The weight is right, but the caller's tensor is no longer a "
+    "constant.",
+    ru="Похоже, что требовать градиента стал и сам `values`. Вес верен, но тензор вызывающего кода больше не "
+    "константа.",
+)
+def tracks_the_caller(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.requires_grad_().detach() * 0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the scaling by 0.01 was lost on the way.",
+    ru="Похоже, что по дороге потерялось умножение на 0.01.",
+)
+def forgets_the_scale(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.to(device=device, dtype=dtype, copy=True).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if `values` itself was scaled in place. The caller's data are not yours to change.",
+    ru="Похоже, что на месте умножен сам `values`. Данные вызывающего кода менять нельзя.",
+)
+def scales_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.mul_(0.01).to(device=device, dtype=dtype, copy=True).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="It looks as if the weight gets its numbers, dtype and device through `.data`. Torch refuses that between kinds of "
+    "devices as different as `cpu` and `meta`. Make the leaf where it is to live.",
+    ru="Похоже, что вес получает числа, dtype и устройство через `.data`. Между такими разными устройствами, как "
+    "`cpu` и `meta`, torch это запрещает. Создавайте лист сразу на том устройстве, где он нужен.",
+)
+def assigns_its_data(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    weight = values.clone().requires_grad_()
+    weight.data = (values * 0.01).to(device=device, dtype=dtype)
+    return weight

@@ -1,0 +1,132 @@
+"""Extra exercise: Variable cuts the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Variable
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, signed
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+
+
+def accumulators(root: Tensor) -> int:
+    """How many leaves a backward pass from `root` would reach."""
+    waiting, seen = [root.grad_fn], set[object]()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            waiting += [following for following, _ in node.next_functions]
+    return sum(node.name().endswith("AccumulateGrad") for node in seen)  # type: ignore[attr-defined]
+
+
+@exercise(
+    title=Text("Find the bug: half of the weights learn", "Найдите ошибку: учится половина весов"),
+    kind="find the bug",
+    minutes=4,
+    aspects=[
+        aspect(
+            "loss",
+            0,
+            en="The value of the loss is the same, and `.grad` of both weights is still None: `backward()` is for the caller.",
+            ru="Значение функции потерь не изменилось, а `.grad` обоих весов пока None: `backward()` вызовут снаружи.",
+        ),
+        aspect(
+            "w.grad",
+            2,
+            en="After `loss.backward()` the first weight has its gradient.",
+            ru="После `loss.backward()` у первого веса есть его градиент.",
+        ),
+        aspect(
+            "u.grad",
+            1,
+            en="So has the second weight.",
+            ru="У второго веса тоже есть его градиент.",
+            after=("loss", "w.grad"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which leaves does the graph of the loss lead to? Look at `h.grad_fn`.",
+            "К каким листьям ведёт граф функции потерь? Посмотрите на `h.grad_fn`.",
+        ),
+        Text(
+            "A tensor is a `Variable` since torch 0.4. What does `Variable(h)` still do, then?",
+            "Начиная с torch 0.4 тензор и есть `Variable`. Что же тогда ещё делает `Variable(h)`?",
+        ),
+        Text("h = (x @ w).tanh()\n...", "h = (x @ w).tanh()\n..."),
+    ],
+)
+def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
+    w, u = (tensor.detach().clone().requires_grad_() for tensor in (case.w, case.u))
+    loss = answer.two_layer_loss(case.x, w, u)
+    value = {"loss": loss, "w.grad before backward()": w.grad, "u.grad before backward()": u.grad}
+    if not isinstance(loss, Tensor) or w.grad is not None or u.grad is not None:
+        return {"loss": value}
+    with using_answer():
+        reached = accumulators(loss)
+        loss.backward()
+    return {"loss": value, "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
+
+
+@two_layer_loss.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    yield Case(x=signed(rng, 4, 2), w=leaf(rng, 2, 3), u=leaf(rng, 3, 1))
+    yield Case(x=signed(rng, 2, 3), w=leaf(rng, 3, 2), u=leaf(rng, 2, 2))
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the graph is still cut before `h`. `.data`, `detach()`, `no_grad()` and `Variable`, around a weight or "
+    "around a result, hand on the numbers without their history.",
+    ru="Похоже, что граф по-прежнему обрывается перед `h`. После `.data`, `detach()`, `no_grad()` и `Variable`, всё "
+    "равно над весом или над результатом, числа идут дальше без истории.",
+)
+def cuts_in_another_way(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh().detach() @ u).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if a new leaf was put before the loss, between the layers or in the place of `w`. It requires grad and "
+    "takes the gradient itself; the `w` of the caller gets none.",
+    ru="Похоже, что перед функцией потерь поставлен новый лист, между слоями или на место `w`. Он требует градиента и "
+    "забирает его себе; `w` вызывающего кода не получает ничего.",
+)
+def starts_a_new_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    h = Variable((x @ w).tanh(), requires_grad=True)  # type: ignore[no-untyped-call]
+    return (h @ u).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the loss was made a leaf that requires grad. `backward()` runs and has nowhere to go: no weight "
+    "gets anything.",
+    ru="Похоже, что листом, который требует градиента, сделано само значение функции потерь. `backward()` выполняется, "
+    "но идти ему некуда: веса не получают ничего.",
+)
+def makes_the_loss_a_leaf(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().mean().detach().requires_grad_()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if the cut has moved: now the second weight is wrapped or detached, and it is the one without a gradient.",
+    ru="Похоже, что разрыв переместился: теперь обёрнут или отсоединён второй вес, и без градиента остался он.",
+)
+def moves_the_cut(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u.detach()).square().mean()
+
+
+@two_layer_loss.mistake(
+    en="It looks as if `backward()` is called inside the function. That is the caller's part: the caller's own pass "
+    "would find the graph freed, or add the gradient once more.",
+    ru="Похоже, что `backward()` вызван внутри функции. Его вызовут снаружи, и тот проход застанет граф уже "
+    "освобождённым или прибавит градиент ещё раз.",
+)
+def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    loss = ((x @ w).tanh() @ u).square().mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss

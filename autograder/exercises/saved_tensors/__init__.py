@@ -1,0 +1,13 @@
+"""Exercises of lesson 06, saved tensors."""
+
+EXERCISES = (
+    "predict_saved",
+    "predict_hooks",
+    "save_in_half",
+    "fix_threshold",
+    "save_on_disk",
+    "checkpointed",
+    "count_saved",
+    "notice_edits",
+    "hide_saved",
+)

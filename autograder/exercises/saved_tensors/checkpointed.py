@@ -1,0 +1,302 @@
+"""Core exercise: checkpointing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import Function, Layers, _gradients, _in_segments, _layered_cases, _measure, nbytes
+
+
+def _peak_allowed(depth: int, x: Tensor) -> int:
+    return round((2 * math.sqrt(depth) + 3.5) * nbytes(x))
+
+
+# No fixed length of a segment and no fixed number of segments keeps the budget at both depths.
+_SHALLOW, _DEEP = 7, 99
+
+
+@exercise(
+    title=Text("A budget for the peak", "Предел для пика"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=16,
+    rtol=1e-5,
+    aspects=[
+        aspect(
+            "left",
+            0,
+            en="After the backward pass nothing stays in memory but gradients (bytes left).",
+            ru="После обратного прохода в памяти остаются только градиенты (осталось лишнего, байт).",
+        ),
+        aspect(
+            "gradients",
+            2,
+            en="Output and gradients are those of the layers run one after the other.",
+            ru="Результат и градиенты такие же, как при обычном последовательном применении слоёв.",
+        ),
+        aspect(
+            "calls",
+            1,
+            en="Each of 7 or 99 layers is called at most twice (the most calls of one layer).",
+            ru="Каждый из 7 или 99 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
+        ),
+        aspect(
+            "peak",
+            2,
+            en="The peak is at most 8.8 times the size of `x` with 7 layers, 23.4 times with 99 layers (bytes; `x` has "
+            "1600).",
+            ru="Пик не больше 8.8 размера `x` при 7 слоях и 23.4 размера при 99 слоях (байты; в `x` их 1600).",
+        ),
+    ],
+    hints=[
+        Text(
+            "With $k$ segments of $s$ layers: how many tensors wait at the borders, how many are alive while one segment "
+            "is recomputed?",
+            "Пусть сегментов $k$, по $s$ слоёв в каждом. Сколько тензоров ждут на границах и сколько живы, пока один "
+            "сегмент вычисляется повторно?",
+        ),
+        Text(
+            "About $k + s$, and $k \\cdot s$ is the number of layers: the sum is smallest when both are its square root. "
+            "The last segment may be shorter.",
+            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
+            "из этого числа. Последний сегмент может быть короче.",
+        ),
+        Text(
+            "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
+            "x = checkpoint(segment, x, use_reentrant=False)`, where `size` is about the root of `len(layers)`.",
+            "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
+            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
+        ),
+    ],
+)
+def checkpointed(answer: Any, case: Case) -> dict[str, object]:
+    run = answer.checkpointed
+    with using_answer():
+        if case.v is not None:
+            return {"left": 0, "gradients": _gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
+        depth = len(case.layers)
+        found = _measure(run, _SHALLOW, case.x)
+        if depth == _DEEP:  # who fails on few layers is seen on some more, for the diagnosis, and not on all
+            fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
+            found = _measure(run, 20 if fails else _DEEP, case.x)
+    return {
+        "left": found.left,
+        "gradients": None,
+        "calls": AtMost(2, found.calls),
+        "peak": AtMost(_peak_allowed(depth, case.x), found.peak),
+        "kept": found.kept,
+        "called": found.calls,
+    }
+
+
+checkpointed.cases(lambda rng: _layered_cases(rng, (_SHALLOW, _DEEP)))
+
+
+@checkpointed.mistake(
+    en="It looks as if nothing is recomputed: every layer keeps what it saves until backward.",
+    ru="Похоже, что ничего не вычисляется повторно: каждый слой до самого обратного прохода хранит всё, что сохранил.",
+)
+def recomputes_nothing(layers: Layers, x: Tensor) -> Tensor:
+    return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(
+    en="It looks as if every layer has a checkpoint of its own. Then the input of every layer is kept, which is as much "
+    "as before.",
+    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится вход каждого слоя, то есть столько же, "
+    "сколько и раньше.",
+)
+def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, 1)
+
+
+@checkpointed.mistake(
+    en="It looks as if one checkpoint holds all layers. Nothing is kept after the forward pass, but the recomputation "
+    "builds the whole graph: the peak only moves into backward.",
+    ru="Похоже, что контрольная точка одна на все слои. После прямого прохода не хранится ничего, но повторное "
+    "вычисление строит весь граф: пик лишь переносится в обратный проход.",
+)
+def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, len(layers))
+
+
+@checkpointed.mistake(
+    en="It looks as if there are always two segments. Half of the layers are then alive at once; their number has to "
+    "grow with the depth.",
+    ru="Похоже, что сегментов всегда два. Тогда одновременно живы результаты половины слоёв; число сегментов должно "
+    "расти с глубиной.",
+)
+def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, -(-len(layers) // 2))
+
+
+@checkpointed.mistake(
+    en="It looks as if the number of segments is fixed at 4. It fits 16 layers; for 99 layers it has to grow.",
+    ru="Похоже, что число сегментов всегда равно 4. Для 16 слоёв это подходит, для 99 их должно быть больше.",
+)
+def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, -(-len(layers) // 4))
+
+
+@checkpointed.mistake(
+    en="It looks as if a segment always has 4 layers. It fits 16 layers; with 99 there are 25 inputs of segments to keep.",
+    ru="Похоже, что в сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 99 нужно хранить входы 25 сегментов.",
+)
+def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, 4)
+
+
+@checkpointed.mistake(
+    en="It looks as if a segment always has 6 layers. With 99 layers there are 17 inputs of segments to keep; the length "
+    "has to grow with the depth.",
+    ru="Похоже, что в сегменте всегда 6 слоёв. При 99 слоях нужно хранить входы 17 сегментов; длина сегмента должна "
+    "расти с глубиной.",
+)
+def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, 6)
+
+
+@checkpointed.mistake(
+    en="It looks as if there are about 10 segments at any depth, as with `len(layers) // 10` layers in each. Their number "
+    "has to grow as the root: 7 layers want 2 or 3.",
+    ru="Похоже, что при любой глубине сегментов около 10: например, в каждом `len(layers) // 10` слоёв. Число "
+    "сегментов должно расти как корень из числа слоёв: для 7 слоёв нужно 2 или 3.",
+)
+def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, max(1, len(layers) // 10))
+
+
+@checkpointed.mistake(
+    en="It looks as if a segment has about 10 layers at any depth, as in `len(layers) // 10` segments. The length has to "
+    "grow as the root: 7 layers want 2 or 3 in each.",
+    ru="Похоже, что при любой глубине в сегменте около 10 слоёв: например, сегментов `len(layers) // 10`. Длина "
+    "сегмента должна расти как корень из числа слоёв: при 7 слоях это 2 или 3.",
+)
+def a_tenth_of_segments(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, -(-len(layers) // max(1, len(layers) // 10)))
+
+
+@checkpointed.mistake(
+    en="It looks as if the last segment is much longer than the others: `checkpoint_sequential` gives it all that "
+    "remains. Take fewer segments, or cut the layers yourself.",
+    ru="Похоже, что последний сегмент намного длиннее остальных: `checkpoint_sequential` отдаёт ему весь остаток. "
+    "Возьмите меньше сегментов или нарежьте слои сами.",
+)
+def leaves_a_long_rest(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_sequential(layers, round(len(layers) ** 0.5), x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(
+    en="It looks as if the layers that do not fill a segment are dropped. The last segment may be shorter.",
+    ru="Похоже, что слои, которых не хватило на целый сегмент, потеряны. Последний сегмент может быть короче.",
+)
+def drops_the_last_layers(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+    return _in_segments(layers[: len(layers) // size * size], x, size)
+
+
+@checkpointed.mistake(
+    en="It looks as if the recomputation runs the wrong layers. A function that was made in a loop reads the loop's "
+    "variable when it is called again, in backward: by then it holds the last segment.",
+    ru="Похоже, что повторно вычисляются не те слои. Функция, созданная в цикле, читает переменную цикла в тот момент, "
+    "когда её вызывают. При повторном вызове, в обратном проходе, там уже последний сегмент.",
+)
+def binds_late(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+
+    def run(h: Tensor) -> Tensor:
+        for layer in segment:
+            h = layer(h)
+        return h
+
+    for start in range(0, len(layers), size):
+        segment = layers[start : start + size]
+        x = checkpoint(run, x, use_reentrant=False)
+    return x
+
+
+@checkpointed.mistake(
+    en="It looks as if `use_reentrant=True` was taken. When the input of a segment does not require grad, this variant "
+    "records nothing, and its weights get no gradient.",
+    ru="Похоже, что взят `use_reentrant=True`. Если вход сегмента не требует градиента, этот вариант ничего не "
+    "записывает в граф, и веса сегмента не получают градиента.",
+)
+def is_reentrant(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_sequential(layers, math.isqrt(len(layers)), x, use_reentrant=True)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(*checkpointed.mistakes["is_reentrant"].says)
+def is_reentrant_everywhere(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=True)
+    return x
+
+
+@checkpointed.mistake(*checkpointed.mistakes["always_two_segments"].says)
+def two_by_checkpoint_sequential(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_sequential(layers, 2, x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(
+    en="It looks as if the segments run on a detached copy of `x`: its gradient never reaches `x`.",
+    ru="Похоже, что сегменты выполняются на отсоединённой копии `x`: до самого `x` градиент не доходит.",
+)
+def detaches_the_input(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x.detach().requires_grad_(), math.isqrt(len(layers)))
+
+
+@checkpointed.mistake(
+    en="It looks as if every segment gets `x` itself: each has to get the output of the one before.",
+    ru="Похоже, что каждый сегмент получает сам `x`, а должен получать результат предыдущего.",
+)
+def does_not_chain(layers: Layers, x: Tensor) -> Tensor:
+    size = math.isqrt(len(layers))
+    return _in_segments(layers[(len(layers) - 1) // size * size :], x, size)
+
+
+@checkpointed.mistake(
+    en="It looks as if the layers ran under `no_grad()`. Nothing is kept then, but there is no graph to go back through.",
+    ru="Похоже, что слои выполнены внутри `no_grad()`. Тогда ничего не хранится, но и графа для обратного прохода нет.",
+)
+def runs_without_a_graph(layers: Layers, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
+
+
+@checkpointed.mistake(
+    en="It looks as if checkpoints stand inside checkpoints. It saves more memory, but the inner layers are computed "
+    "three times and more.",
+    ru="Похоже, что контрольные точки вложены друг в друга. Памяти нужно меньше, но внутренние слои вычисляются по три "
+    "раза и больше.",
+)
+def nests(layers: Layers, x: Tensor) -> Tensor:
+    def run(part: Layers, h: Tensor) -> Tensor:
+        if len(part) == 1:
+            layer: Function = part[0]
+            return layer(h)
+        middle = len(part) // 2
+        for half in (part[:middle], part[middle:]):
+            h = checkpoint(run, half, h, use_reentrant=False)
+        return h
+
+    return run(layers, x)
+
+
+@checkpointed.mistake(
+    en="It looks as if nothing was returned. The function has to return the output of the last layer.",
+    ru="Похоже, что функция ничего не возвращает. Она должна вернуть результат последнего слоя.",
+)
+def gives_nothing_back(layers: Layers, x: Tensor) -> None:
+    _in_segments(layers, x, math.isqrt(len(layers)))

@@ -1,0 +1,224 @@
+"""Extra exercise: a byte counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.functional import linear
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import number
+from autograder.language import Text
+
+from .common import Function, nbytes
+
+
+@exercise(
+    title=Text("Count what is kept", "Сосчитать сохранённое"),
+    kind="complete",
+    difficulty=2,
+    minutes=12,
+    aspects=[
+        aspect(
+            "bytes",
+            4,
+            en="Each storage that the graph of `f(x)` keeps counts once and whole; parameters do not count.",
+            ru="Каждое хранилище, которое держит граф `f(x)`, посчитано один раз и целиком; параметры не считаются.",
+        )
+    ],
+    hints=[
+        Text(
+            "A `pack` hook sees every save. What makes two of them the same memory?",
+            "Хук `pack` видит каждое сохранение. Как узнать, что у двух сохранённых тензоров общая память?",
+        ),
+        Text(
+            "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
+            "storage once.",
+            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
+            "каждое хранилище окажется один раз.",
+        ),
+        Text(
+            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return t.detach()`. "
+            "Leave the parameters' pointers out at the end, and hold the result of `f(x)` until then.",
+            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return "
+            "t.detach()`. В конце исключите адреса параметров, а до тех пор держите результат `f(x)`.",
+        ),
+    ],
+)
+def count_saved(answer: Any, case: Case) -> dict[str, object]:
+    found = answer.count_saved(case.f, case.x, case.parameters)
+    with using_answer():
+        return {"bytes": number(found)}
+
+
+def _exp_and_sin(x: Tensor) -> Tensor:
+    for _ in range(8):
+        x = x.exp().sin()
+    return x
+
+
+@count_saved.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    rows = int(torch.randint(3, 9, (), generator=rng))
+    W, b = leaf(rng, 5, 7), leaf(rng, 5)
+    slices = Formula("x[:1].sin() + x[1:3].cos()", lambda x: x[:1].sin() + x[1:3].cos())
+    yield Case(f=Formula("x * x", lambda x: x * x), x=leaf(rng, rows, 4), parameters=[])
+    yield Case(f=slices, x=leaf(rng, rows, 6), parameters=[])
+    yield Case(f=Formula("x.expand(50, -1).cos()", lambda x: x.expand(50, -1).cos()), x=leaf(rng, rows), parameters=[])
+    yield Case(
+        f=Formula("linear(x.exp(), W[2:], b[2:]).relu()", lambda x: linear(x.exp(), W[2:], b[2:]).relu()),
+        x=leaf(rng, rows, 7),
+        parameters=[W, b],
+    )
+    yield Case(f=Formula("8 × x.exp().sin()", _exp_and_sin), x=leaf(rng, rows, 100), parameters=[])
+    yield Case(
+        f=Formula("where(x > 1, x, 0.0)", lambda x: torch.where(x > 1, x, 0.0)),
+        x=uniform(rng, rows, 3).float().requires_grad_(),
+        parameters=[],
+    )
+
+
+def _counter(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True) -> Callable[..., int]:
+    """A counter of saves: `measure` gives what makes a save the same as another, and its bytes."""
+
+    def count(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+        kept: dict[object, int] = {}
+        weights = {p.untyped_storage().data_ptr() for p in parameters} if skip else set()
+
+        def pack(t: Tensor) -> Tensor:
+            if t.untyped_storage().data_ptr() not in weights:
+                key, size = measure(t)
+                kept[key] = size
+            return t.detach()
+
+        with saved_tensors_hooks(pack, lambda t: t):
+            y = f(x)
+        del y
+        return sum(kept.values())
+
+    return count
+
+
+def _address(t: Tensor) -> int:
+    return t.untyped_storage().data_ptr()
+
+
+@count_saved.mistake(
+    en="It looks as if every save was counted. `x * x` saves the same storage twice.",
+    ru="Похоже, что посчитано каждое сохранение. `x * x` дважды сохраняет одно и то же хранилище.",
+)
+def counts_every_save(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (object(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if the entries of each save were counted. A slice keeps its whole storage, and `x * x` saves one "
+    "storage twice.",
+    ru="Похоже, что посчитаны элементы каждого сохранённого тензора. Срез держит всё хранилище, а `x * x` дважды "
+    "сохраняет одно и то же.",
+)
+def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (object(), nbytes(t)))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if a view was counted by its own entries. It keeps the storage it lies in: a slice more than it "
+    "shows, the result of `expand` less.",
+    ru="Похоже, что представление посчитано по его собственным элементам. Оно держит хранилище, в котором лежит: срез "
+    "держит больше, чем в нём видно, а результат `expand` — меньше.",
+)
+def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (_address(t), nbytes(t)))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if parameters were counted. A layer saves its weight through a view: compare memory, not objects.",
+    ru="Похоже, что посчитаны параметры. Слой сохраняет вес через представление: сравнивайте память, а не объекты.",
+)
+def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if the addresses of first entries tell the saves apart: two slices of one tensor begin at two of "
+    "them, and are one storage. Take the address of the storage.",
+    ru="Похоже, что сохранённое различается по адресу первого элемента. Два среза одного тензора начинаются в разных "
+    "местах, а хранилище у них одно. Берите адрес хранилища.",
+)
+def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
+
+
+@count_saved.mistake(*count_saved.mistakes["tells_by_first_entries"].says)
+def tells_all_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    firsts = {p.data_ptr() for p in parameters}
+    kept: dict[int, int] = {}
+
+    def pack(t: Tensor) -> Tensor:
+        kept[t.data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = f(x)
+    del y
+    return sum(size for address, size in kept.items() if address not in firsts)
+
+
+@count_saved.mistake(
+    en="It looks as if `x` was left out with the parameters. When the graph saves it, it counts.",
+    ru="Похоже, что вместе с параметрами исключён и `x`. Если граф его сохраняет, он считается.",
+)
+def leaves_x_out(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    mine = x.untyped_storage().data_ptr()
+    return _counter(lambda t: (_address(t), 0 if _address(t) == mine else t.untyped_storage().nbytes()))(
+        f, x, parameters
+    )
+
+
+@count_saved.mistake(
+    en="It looks as if the number of saves was returned, not bytes.",
+    ru="Похоже, что возвращено число сохранений, а не байтов.",
+)
+def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (object(), 1))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if four bytes were assumed for every entry. A float64 takes eight, a boolean one.",
+    ru="Похоже, вы считаете, что любой элемент занимает четыре байта. На самом деле float64 занимает восемь, "
+    "логическое значение — один.",
+)
+def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counter(lambda t: (_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="It looks as if nothing was returned: the number was printed, or `return` is missing.",
+    ru="Похоже, что функция ничего не возвращает: число напечатано или забыт `return`.",
+)
+def returns_no_number(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> None:
+    return None
+
+
+@count_saved.mistake(
+    en="It looks as if the bytes of all parameters were subtracted. A bias is not saved at all, so there is nothing to "
+    "take away for it.",
+    ru="Похоже, что вычтены байты всех параметров. Смещение вообще не сохраняется, и вычитать за него нечего.",
+)
+def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    everything = _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
+    return everything - sum(map(nbytes, parameters))
+
+
+@count_saved.mistake(
+    en="It looks as if `f` ran outside the `with`, or after it: the hooks saw nothing.",
+    ru="Похоже, что `f` выполнена вне блока `with`: хуки ничего не увидели.",
+)
+def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return 0

@@ -1,0 +1,318 @@
+"""Core exercise: the threshold."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import uuid
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.language import Text
+from autograder.measure import CountedCalls, live_bytes
+
+from .common import Function, _files, _read, _saved_entries, _tensor_or_file, _write, gradient, nbytes
+
+
+@exercise(
+    title=Text("The threshold", "Порог"),
+    kind="find the bug",
+    core=True,
+    difficulty=2,
+    minutes=10,
+    aspects=[
+        aspect(
+            "gradient",
+            1,
+            en="The gradient is the one without hooks, for tensors of any size, also in a second backward pass.",
+            ru="Градиент такой же, как без хуков, для тензоров любого размера, в том числе при втором обратном "
+            "проходе.",
+        ),
+        aspect(
+            "files",
+            1,
+            en="Each saved tensor of `threshold` entries or more is written to one file and not kept in memory; no "
+            "smaller tensor is written.",
+            ru="Каждый сохранённый тензор, в котором не меньше `threshold` элементов, записан в один файл и в памяти "
+            "не остался; меньшие в файлы не записаны.",
+        ),
+        aspect(
+            "left",
+            2,
+            en="When the result is dropped without a backward pass, nothing stays in memory, and no file is left.",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся и файлов тоже не остаётся.",
+        ),
+    ],
+    hints=[
+        Text(
+            "Two lines are wrong. One is met only by big tensors, the other only when nobody calls `backward()`.",
+            "Неверны две строки. До одной доходят только большие тензоры, другая даёт о себе знать, только если никто "
+            "не вызвал `backward()`.",
+        ),
+        Text(
+            "`exp` saves its own result. If the graph holds that very tensor, what does the tensor hold by its `grad_fn`?",
+            "`exp` сохраняет собственный результат. Если граф держит именно этот тензор, на что сам тензор ссылается "
+            "через `grad_fn`?",
+        ),
+        Text(
+            "`torch.save` has to get the argument of `pack_hook`; what stays in memory has to be a tensor with the "
+            "same numbers and no `grad_fn`.",
+            "`torch.save` должен получать аргумент `pack_hook`; в памяти должен оставаться тензор с теми же числами, "
+            "но без `grad_fn`.",
+        ),
+    ],
+)
+def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
+    run = answer.fix_threshold
+    with using_answer():
+        y = run(case.f, case.x, case.threshold)
+        found = {"first backward": gradient(y, case.x, True), "second backward": gradient(y, case.x)}
+        del y
+    entries_of_saves, result = _saved_entries(case.f, case.x, [])
+    may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
+    saves = CountedCalls(torch.save)
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+        with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
+            y = run(case.f, case.x, case.threshold)
+            too_many = max(0, live.now - may_stay)
+            del y
+            if live.now:
+                gc.collect(1)
+        left = {"bytes in memory": live.now, "files": _files(folder)[0]}
+    return {"gradient": found, "files": {"written": saves.times, "bytes still in memory": too_many}, "left": left}
+
+
+@fix_threshold.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    threshold = int(torch.randint(20, 40, (), generator=rng))
+    twice = Formula("(x.exp() * 2).sigmoid()", lambda x: (x.exp() * 2).sigmoid())
+    yield Case(f=twice, x=leaf(rng, threshold // 2), threshold=threshold)
+    yield Case(f=twice, x=leaf(rng, threshold), threshold=threshold)
+    mixed = Formula("x.sin().sum(1).exp()", lambda x: x.sin().sum(1).exp())
+    x = uniform(rng, 3, threshold // 2).float().requires_grad_()  # many entries, and no dimension as long as the limit
+    yield Case(f=mixed, x=x, threshold=threshold)
+
+
+def _threshold(
+    keep: Callable[[Tensor], object],
+    write: Callable[[Tensor], object] = _write,
+    unpack: Callable[[Any], Any] = _tensor_or_file,
+    is_small: Callable[[int, int], bool] = int.__lt__,
+    size: Callable[[Tensor], int] = Tensor.numel,
+) -> Callable[[Function, Tensor, int], Tensor]:
+    """The published function with its parts exchanged."""
+
+    def run(f: Function, x: Tensor, threshold: int) -> Tensor:
+        def pack(t: Tensor) -> object:
+            return keep(t) if is_small(size(t), threshold) else write(t)
+
+        with saved_tensors_hooks(pack, unpack):
+            return f(x)
+
+    return run
+
+
+def _itself(t: Tensor) -> Tensor:
+    return t
+
+
+def _undefined(t: Tensor) -> object:
+    raise NameError("name 'tensor' is not defined")
+
+
+@fix_threshold.mistake(
+    en="It looks as if the name in `torch.save` was mended and `return x` was left. For an operation that saves its "
+    "result the graph then holds a tensor that holds the graph, and no garbage collector sees that.",
+    ru="Похоже, что имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф "
+    "держит тензор, а тензор держит граф, и сборщик мусора этого не видит.",
+)
+def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(_itself)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if `torch.save` still gets a name that nobody defined. Only tensors of `threshold` entries reach "
+    "that line.",
+    ru="Похоже, что `torch.save` по-прежнему получает имя, которое нигде не определено. До этой строки доходят только "
+    "тензоры, в которых не меньше `threshold` элементов.",
+)
+def mends_the_leak(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, _undefined)(f, x, threshold)
+
+
+@fix_threshold.mistake(*fix_threshold.mistakes["mends_the_leak"].says)
+def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(_itself, _undefined)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if `detach_()` was called, which cuts the tensor itself out of the graph: it may be the result.",
+    ru="Похоже, что вызван `detach_()`: он отсоединяет от графа сам тензор, а это может быть результат.",
+)
+def detaches_in_place(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(lambda t: t.detach_())(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the hook keeps a weak reference. Nobody else holds an intermediate result, so it is gone when "
+    "backward asks for it.",
+    ru="Похоже, что хук хранит слабую ссылку. Промежуточный результат больше никто не держит, и к обратному проходу "
+    "его уже нет.",
+)
+def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        return packed() if isinstance(packed, weakref.ref) else _read(packed)
+
+    return _threshold(weakref.ref, _write, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if only the file's name is kept. The object goes as soon as `pack_hook` returns, and its file with "
+    "it.",
+    ru="Похоже, что хранится только имя файла. Сам объект исчезает, как только `pack_hook` завершится, а вместе с "
+    "объектом и файл.",
+)
+def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        return torch.load(packed) if isinstance(packed, str) else packed
+
+    return _threshold(Tensor.detach, lambda t: _write(t).name, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if `pack_hook` returns nothing for a big tensor: the file object has to be returned.",
+    ru="Похоже, что для большого тензора `pack_hook` ничего не возвращает: нужно вернуть объект-файл.",
+)
+def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def write(t: Tensor) -> None:
+        _write(t)
+
+    return _threshold(Tensor.detach, write)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if nothing with a graph comes back: `return` is missing, or `f` ran under `no_grad()`.",
+    ru="Похоже, что не возвращается ничего, у чего есть граф: либо забыт `return`, либо `f` выполнена внутри "
+    "`no_grad()`.",
+)
+def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
+    with torch.no_grad():
+        return _threshold(Tensor.detach)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if `requires_grad_(False)` was tried on the tensor itself. Only a leaf lets its flag be switched off; "
+    "`detach()` gives another tensor of the same memory.",
+    ru="Похоже, что у самого тензора вызван `requires_grad_(False)`. Флаг можно выключить только у листа; `detach()` "
+    "даёт другой тензор с той же памятью.",
+)
+def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(lambda t: t.requires_grad_(False))(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if every tensor goes to a file. Those with fewer than `threshold` entries stay in memory.",
+    ru="Похоже, что в файл уходит любой тензор. Те, в которых меньше `threshold` элементов, должны оставаться в "
+    "памяти.",
+)
+def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if no tensor goes to a file any more. Those with `threshold` entries or more do.",
+    ru="Похоже, что в файлы ничего не записывается. Туда должны уходить тензоры, в которых не меньше `threshold` "
+    "элементов.",
+)
+def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if a tensor of exactly `threshold` entries stays in memory. Only smaller ones do.",
+    ru="Похоже, что тензор ровно из `threshold` элементов остаётся в памяти. Оставаться должны только меньшие.",
+)
+def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, is_small=int.__le__)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if a big tensor is written and kept as well: then the file saves no memory.",
+    ru="Похоже, что большой тензор записывается в файл и при этом остаётся в памяти: тогда файл не экономит памяти.",
+)
+def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        return packed[1] if isinstance(packed, tuple) else packed
+
+    return _threshold(Tensor.detach, lambda t: (_write(t.detach()), t.detach().clone()), unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the files are written under a name of their own and nobody deletes them. The object with "
+    "`__del__` has to be kept instead of the name.",
+    ru="Похоже, что файлы записаны под собственными именами и никто их не удаляет. Хранить нужно не имя, а объект, у "
+    "которого есть `__del__`.",
+)
+def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def write(t: Tensor) -> str:
+        name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
+        torch.save(t.detach(), name)
+        return name
+
+    def unpack(packed: Any) -> Any:
+        return torch.load(packed) if isinstance(packed, str) else packed
+
+    return _threshold(Tensor.detach, write, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if a file is deleted or emptied when it is read. A second backward pass reads it again; the object "
+    "deletes its file by itself.",
+    ru="Похоже, что файл удаляется или очищается при чтении. Но второй обратный проход прочтёт этот файл снова, а "
+    "удалит его сам объект, когда исчезнет.",
+)
+def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        if isinstance(packed, Tensor):
+            return packed
+        loaded = _read(packed)
+        os.remove(packed.name)
+        return loaded
+
+    return _threshold(Tensor.detach, _write, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the comparison was turned round: the small tensors are written and the big ones stay.",
+    ru="Похоже, что сравнение перевёрнуто: в файлы уходят малые тензоры, а большие остаются в памяти.",
+)
+def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if the length was compared, `len(t)` or one dimension of the shape. That is not the number of "
+    "entries: 3 rows of 15 are 45.",
+    ru="Похоже, что с порогом сравнивается `len(t)` или размер по одному измерению. Это не число элементов: в 3 "
+    "строках по 15 их 45.",
+)
+def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, size=len)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="It looks as if bytes are compared with the threshold. It is a number of entries, `t.numel()`.",
+    ru="Похоже, что с порогом сравнивается число байтов. Порог задан в элементах: `t.numel()`.",
+)
+def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _threshold(Tensor.detach, size=nbytes)(f, x, threshold)

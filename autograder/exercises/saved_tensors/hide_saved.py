@@ -1,0 +1,151 @@
+"""Extra exercise: nothing saved, same peak."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+
+from .common import Layers, _gradients, _in_segments, _layered_cases, _measure, nbytes
+
+
+@exercise(
+    title=Text("Nothing saved, the same peak", "Ничего не сохранено, а пик тот же"),
+    kind="write the counter-example",
+    difficulty=1,
+    minutes=3,
+    rtol=1e-5,
+    aspects=[
+        aspect(
+            "gradients",
+            1,
+            en="Output and gradients are those of the layers run one after the other.",
+            ru="Результат и градиенты такие же, как при обычном последовательном применении слоёв.",
+        ),
+        aspect(
+            "kept",
+            1,
+            en="After the forward pass of 16 or 12 layers only the result is in memory (bytes).",
+            ru="После прямого прохода по 16 или 12 слоям в памяти лежит только результат (байты).",
+        ),
+        aspect(
+            "forward",
+            0,
+            en="The forward pass alone needs little: at most 4 times the size of `x` at any moment (bytes).",
+            ru="Прямому проходу без обратного памяти нужно мало: в любой момент не больше 4 размеров `x` (байты).",
+            after=("gradients", "kept"),
+        ),
+        aspect(
+            "peak",
+            1,
+            en="The peak of forward and backward is not below 16 times the size of `x` (12 times with 12 layers).",
+            ru="Пик за оба прохода, прямой и обратный, не ниже 16 размеров `x` (12 размеров при 12 слоях).",
+            after=("gradients", "kept", "forward"),
+        ),
+    ],
+    hints=[
+        Text(
+            "Which function computes a result and keeps nothing but its input?",
+            "Какая функция вычисляет результат и не хранит ничего, кроме входа?",
+        ),
+        Text(
+            "A checkpoint keeps the input of its segment. How long may a segment be?",
+            "Контрольная точка хранит вход своего сегмента. Насколько длинным может быть сегмент?",
+        ),
+        Text(
+            "One `checkpoint(..., use_reentrant=False)` around all the layers.",
+            "Один `checkpoint(..., use_reentrant=False)` вокруг всех слоёв.",
+        ),
+    ],
+)
+def hide_saved(answer: Any, case: Case) -> dict[str, object]:
+    run = answer.hide_saved
+    with using_answer():
+        if case.v is not None:
+            return {"gradients": _gradients(run, case), "kept": AtMost(0, 0), "forward": AtMost(0, 0), "peak": True}
+        found = _measure(run, len(case.layers), case.x)
+    size = nbytes(case.x)
+    return {
+        "gradients": None,
+        "kept": AtMost(size, found.kept * size),
+        "forward": AtMost(4 * size, found.forward_peak),
+        "peak": found.peak >= len(case.layers) * size,
+        "activations": found.kept,
+        "calls": found.calls,
+    }
+
+
+hide_saved.cases(lambda rng: _layered_cases(rng, (16, 12)))
+
+
+@hide_saved.mistake(
+    en="It looks as if the layers run as they are: each of them keeps its result. (`checkpoint_sequential` puts no "
+    "checkpoint at its last segment, nor at the only one.)",
+    ru="Похоже, что слои выполняются как есть: каждый хранит свой результат. (`checkpoint_sequential` не ставит "
+    "контрольную точку на последнем сегменте, даже если он единственный.)",
+)
+def hides_nothing(layers: Layers, x: Tensor) -> Tensor:
+    return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="It looks as if every layer has a checkpoint of its own. Its input is then kept, and that is the result of the "
+    "layer before.",
+    ru="Похоже, что контрольная точка стоит у каждого слоя. Тогда хранится его вход, то есть результат предыдущего "
+    "слоя.",
+)
+def hides_each_layer(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, 1)
+
+
+@hide_saved.mistake(
+    en="It looks as if there are several segments. Their borders are kept, and the peak is lower: this is the good way, "
+    "and no counter-example.",
+    ru="Похоже, что сегментов несколько. Тогда хранятся их границы, а пик ниже: это хороший способ, но не контрпример.",
+)
+def hides_in_segments(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, math.isqrt(len(layers)))
+
+
+@hide_saved.mistake(*hide_saved.mistakes["hides_in_segments"].says)
+def hides_in_two_segments(layers: Layers, x: Tensor) -> Tensor:
+    return _in_segments(layers, x, -(-len(layers) // 2))
+
+
+@hide_saved.mistake(
+    en="It looks as if the peak is made by tensors of your own in the forward pass. It has to come of the layers, when "
+    "backward recomputes all of them at once.",
+    ru="Похоже, что пик создают лишние тензоры в прямом проходе. Его должны создавать сами слои, когда в обратном "
+    "проходе они повторно вычисляются все сразу.",
+)
+def makes_junk(layers: Layers, x: Tensor) -> Tensor:
+    junk = [x.detach().clone() for _ in layers]
+    y = checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=False)
+    del junk
+    return y  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="It looks as if the layers ran under `no_grad()`. Nothing is kept then, but there are no gradients either.",
+    ru="Похоже, что слои выполнены внутри `no_grad()`. Тогда ничего не хранится, но и градиентов нет.",
+)
+def hides_the_graph(layers: Layers, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="It looks as if `use_reentrant=True` was taken. When `x` does not require grad, this variant records nothing.",
+    ru="Похоже, что взят `use_reentrant=True`. Если `x` не требует градиента, этот вариант ничего не записывает в "
+    "граф.",
+)
+def hides_by_the_old_variant(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)  # type: ignore[no-any-return]

@@ -1,0 +1,241 @@
+"""Extra exercise: the silent in-place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import Formula, leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import live_bytes
+
+from .common import Function, _hooked, bytes_left, gradient, nbytes
+
+
+@exercise(
+    title=Text("Twelve instead of eight", "Двенадцать вместо восьми"),
+    kind="find the bug",
+    difficulty=3,
+    minutes=14,
+    aspects=[
+        aspect(
+            "gradient",
+            0,
+            en="When nothing is changed, the gradient is the one without hooks.",
+            ru="Если ничего не изменено, градиент такой же, как без хуков.",
+        ),
+        aspect(
+            "after_edit",
+            2,
+            en="When a saved tensor is changed in place after the forward pass, `backward()` raises a RuntimeError.",
+            ru="Если после прямого прохода сохранённый тензор изменён на месте, `backward()` завершается ошибкой "
+            "RuntimeError.",
+        ),
+        aspect(
+            "memory",
+            1,
+            en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
+            ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
+        ),
+        aspect(
+            "left",
+            1,
+            en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
+        ),
+    ],
+    hints=[
+        Text(
+            "Without hooks, how does autograd notice that a saved tensor was changed?",
+            "Как autograd без хуков замечает, что сохранённый тензор изменён?",
+        ),
+        Text(
+            "Every tensor has a version, `t._version`, which grows with each change in place. `detach()` shares it, "
+            "`.data` does not.",
+            "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
+            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
+        ),
+        Text(
+            "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
+            "tensor's version then, and raises a `RuntimeError` when they differ.",
+            "`pack` возвращает пару: отсоединённый тензор и его версию на момент сохранения. `unpack` сравнивает это "
+            "число с версией тензора в момент обращения и, если они различаются, вызывает ошибку `RuntimeError`.",
+        ),
+    ],
+)
+def notice_edits(answer: Any, case: Case) -> dict[str, object]:
+    run = answer.notice_edits
+    with using_answer():
+        found = gradient(run(case.f, _edited_before(case.leaf)), case.leaf)
+    with using_answer():
+        x = _edited_before(case.leaf)
+        y = run(case.f, x)
+        after: object
+        try:
+            with torch.no_grad():
+                edited = x if case.edits == "x" else y
+                edited.copy_(edited.flip(0))  # the same numbers in another order: no sum of theirs shows it
+            y.sum().backward()
+            after = case.leaf.grad
+        except Exception as error:
+            after = type(error).__name__
+        case.leaf.grad = None
+        del x, y, edited
+    h = case.leaf.detach().clone().requires_grad_()
+    with using_answer(), live_bytes() as live:
+        y = run(case.f, h)
+        used = live.now
+        del y
+    with using_answer():
+        left = bytes_left(lambda: run(case.f, h))
+    memory = AtMost(nbytes(case.leaf), used)
+    return {"gradient": found, "after_edit": after, "memory": memory, "left": left, "used": used}
+
+
+def _edited_before(leaf: Tensor) -> Tensor:
+    """An activation that was changed in place before it is used, so that its version is neither 0 nor 1."""
+    return (leaf * 2).mul_(3).mul_(0.5)
+
+
+@notice_edits.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    steps = (uniform(rng, 5, 3) * 64).round() / 64  # their sums are exact in any order
+    yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=steps.requires_grad_(), edits="x")
+    yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)")
+    small = uniform(rng, 2, 1).float().requires_grad_()
+    yield Case(f=Formula("x.sin()", lambda x: x.sin()), leaf=small, edits="x")
+
+
+def _raise_if(changed: bool, t: Tensor) -> Tensor:
+    if changed:
+        raise RuntimeError("a saved tensor was changed in place")
+    return t
+
+
+@notice_edits.mistake(
+    en="It looks as if the change is still not noticed: backward computes with the new numbers. Hooks switch autograd's "
+    "own check off, so `unpack` has to do it, by the version: a sum of the numbers does not show every change.",
+    ru="Похоже, что изменение по-прежнему не замечено: обратный проход считает с новыми числами. Хуки отключают "
+    "собственную проверку autograd, поэтому проверять должен `unpack`, причём версию: сумма чисел меняется не при "
+    "всяком изменении.",
+)
+def does_not_look(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: t.detach(), lambda t: t)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if the tensor itself is kept beside its version. When it is the operation's own result, it holds "
+    "the graph that holds it, and nothing is freed.",
+    ru="Похоже, что рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — "
+    "его, и память не освобождается.",
+)
+def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        return _raise_if(packed[0]._version != packed[1], packed[0])
+
+    return _hooked(lambda t: (t, t._version), unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if the version is compared with a fixed number, and an error is raised although nothing was changed. "
+    "A tensor may have been changed before it was saved: compare with the version at that moment.",
+    ru="Похоже, что версия сравнивается с постоянным числом и ошибка возникает, хотя ничего не изменено. Тензор могли "
+    "изменить и до сохранения: сравнивайте с версией на тот момент.",
+)
+def expects_version_zero(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        if packed._version != 0:
+            raise RuntimeError("changed")
+        return packed  # type: ignore[no-any-return]
+
+    return _hooked(lambda t: t.detach(), unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if only `x` is watched. `exp` saves its result, and that can be changed as well: watch each tensor "
+    "that is packed.",
+    ru="Похоже, что проверяется только `x`. `exp` сохраняет результат, а его тоже могут изменить: следите за каждым "
+    "упакованным тензором.",
+)
+def watches_x_alone(f: Function, x: Tensor) -> Tensor:
+    version = x._version
+    return _hooked(lambda t: t.detach(), lambda t: _raise_if(x._version != version, t))(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if a copy is saved. The gradient is then right whatever is changed, but each saved tensor takes "
+    "memory twice, and nobody learns of the change.",
+    ru="Похоже, что сохраняется копия. Градиент тогда верен при любых изменениях, но каждый сохранённый тензор "
+    "занимает память дважды, и об изменении никто не узнает.",
+)
+def saves_a_copy(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: t.detach().clone(), lambda t: t)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if the numbers are compared with a copy. That notices the change, at the price of a second tensor; "
+    "the version counter is one number.",
+    ru="Похоже, что числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик "
+    "версий — это одно число.",
+)
+def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        return _raise_if(not torch.equal(*packed), packed[0])
+
+    return _hooked(lambda t: (t.detach(), t.detach().clone()), unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if the change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without "
+    "hooks.",
+    ru="Похоже, что изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
+)
+def raises_value_error(f: Function, x: Tensor) -> Tensor:
+    return _watched(f, x, ValueError)
+
+
+@notice_edits.mistake(
+    en="It looks as if the change is noticed by an `assert`, which raises an AssertionError. It has to be a "
+    "RuntimeError, as without hooks.",
+    ru="Похоже, что изменение замечает `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
+)
+def asserts(f: Function, x: Tensor) -> Tensor:
+    return _watched(f, x, AssertionError)
+
+
+def _watched(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
+    """`f(x)` with versions watched; a change raises `error`."""
+
+    def unpack(packed: Any) -> Tensor:
+        kept: Tensor = packed[0]
+        if kept._version != packed[1]:
+            raise error("changed")
+        return kept
+
+    return _hooked(lambda t: (t.detach(), t._version), unpack)(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if every `unpack` raises. An unchanged tensor has to be given back.",
+    ru="Похоже, что ошибка возникает при любом `unpack`. Если тензор не изменён, его нужно вернуть.",
+)
+def always_raises(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
+
+
+@notice_edits.mistake(
+    en="It looks as if `t.data` is kept: it has a version counter of its own. That of `t.detach()` is shared with the "
+    "tensor.",
+    ru="Похоже, что хранится `t.data`: у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
+)
+def watches_data(f: Function, x: Tensor) -> Tensor:
+    def unpack(packed: Any) -> Tensor:
+        return _raise_if(packed[0]._version != packed[1], packed[0])
+
+    return _hooked(lambda t: (t.data, t._version), unpack)(f, x)

@@ -1,0 +1,347 @@
+"""Core exercise: packing into halves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import leaf, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost, canonical, compare
+from autograder.language import Text
+from autograder.measure import CountedCalls, live_bytes
+
+from .common import Function, Using, _hooked, bytes_left, gradient, nbytes
+
+
+@exercise(
+    title=Text("Half the bytes", "Вдвое меньше байтов"),
+    kind="complete",
+    core=True,
+    difficulty=2,
+    minutes=12,
+    shows_graph=True,
+    rtol=1e-9,
+    aspects=[
+        aspect(
+            "result",
+            0,
+            en="What comes back is `f(x)`: the same numbers, the same dtype. `f` is called once, and the hooks are off "
+            "afterwards.",
+            ru="Возвращается `f(x)`: те же числа, тот же dtype. `f` вызвана один раз, а после возврата хуки выключены.",
+        ),
+        aspect(
+            "bytes",
+            1,
+            en="While the graph lives, its float32 and float64 tensors take two bytes per entry (bytes in memory, the "
+            "result of `f` included).",
+            ru="Пока граф жив, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
+            "результатом `f`).",
+        ),
+        aspect(
+            "gradient",
+            2,
+            en="The gradient is computed in the original dtypes, from saved numbers rounded to float16; indices and "
+            "masks are intact.",
+            ru="Градиент вычислен в исходных dtype по сохранённым числам, округлённым до float16; индексы и маски не "
+            "искажены.",
+            after=("result", "bytes"),
+        ),
+        aspect(
+            "left",
+            1,
+            en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
+            ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
+            after=("result", "bytes"),
+        ),
+    ],
+    hints=[
+        Text(
+            "What does `unpack` have to know about a tensor besides its numbers?",
+            "Что, кроме самих чисел, `unpack` должен знать о тензоре?",
+        ),
+        Text(
+            "`pack` may return a tuple: the half tensor and the dtype. `t.half()` of a float16 tensor is that tensor "
+            "itself; what is kept as it is has to be detached.",
+            "`pack` может вернуть кортеж: тензор float16 и исходный dtype. `t.half()` для тензора float16 возвращает "
+            "его же; то, что хранится как есть, нужно отсоединить.",
+        ),
+        Text(
+            "`def pack(t): ... return t.detach().half(), t.dtype` for two dtypes, `t.detach(), t.dtype` for the rest; "
+            "`def unpack(packed): half, dtype = packed ...`; then `with saved_tensors_hooks(pack, unpack): return f(x)`.",
+            "`def pack(t): ... return t.detach().half(), t.dtype` для двух dtype, `t.detach(), t.dtype` для остальных; "
+            "`def unpack(packed): half, dtype = packed ...`; затем `with saved_tensors_hooks(pack, unpack): return "
+            "f(x)`.",
+        ),
+    ],
+)
+def save_in_half(answer: Any, case: Case) -> dict[str, object]:
+    run = answer.save_in_half
+    known = [case.x, *case.f.constants]
+    f, later = CountedCalls(case.f), torch.ones(2, requires_grad=True)
+    with using_answer():
+        y = run(f.function, case.x)
+    off = later.sin().grad_fn._saved_self is later  # type: ignore[union-attr]
+    with using_answer():
+        found = gradient(y, case.x)
+    limit, exact = _bytes_in_half(case.f, case.x, known)
+    with using_answer(), live_bytes() as live:
+        y = run(case.f, case.x)
+        used = live.now
+        result = y.detach().clone() if isinstance(y, Tensor) else y
+        del y
+    with using_answer():
+        left = bytes_left(lambda: run(case.f, case.x))
+    return {
+        "result": {"f(x)": result, "calls of f": f.times, "the hooks are off": off},
+        "bytes": AtMost(limit, used),
+        "gradient": found,
+        "left": left,
+        "used": used,
+        "is_exact": compare(canonical(exact), canonical(found), rtol=1e-9) is None,
+    }
+
+
+def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
+    """Bytes of f(x) and of what it saves, floats at two bytes and `known` storages left out; its exact gradient."""
+    skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
+    total = 0
+
+    def count(t: Tensor) -> Tensor:
+        nonlocal total
+        floats = t.dtype in (torch.float32, torch.float64)
+        if floats or t.untyped_storage().data_ptr() not in skipped:
+            total += t.numel() * 2 if floats else nbytes(t)
+        return t.clone()
+
+    with saved_tensors_hooks(count, lambda t: t):
+        y = f(x)
+    return total + nbytes(y), gradient(y, x)
+
+
+@save_in_half.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    index = 2049 + 2 * torch.randint(0, 200, (40,), generator=rng)  # odd numbers that float16 does not have
+    gathered = Using("x[index].sin().double().sin()", lambda x: x[index].sin().double().sin(), index)
+    yield Case(f=gathered, x=uniform(rng, 2500).float().requires_grad_())
+    chosen = Using("where(x > 1.5, x.exp(), x.sin())", lambda x: torch.where(x > 1.5, x.exp(), x.sin()))
+    yield Case(f=chosen, x=leaf(rng, 7, 9))
+    text = "(x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10"  # bfloat16 has such numbers, float16 has not
+    narrow = Using(text, lambda x: (x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10)
+    yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_())
+
+
+def _is_wide(t: Tensor) -> bool:
+    return t.dtype in (torch.float32, torch.float64)
+
+
+def _half(t: Tensor) -> Tensor:
+    return t.detach().half() if _is_wide(t) else t.detach()
+
+
+@save_in_half.mistake(
+    en="It looks as if `f` runs without the hooks: they were defined, or the `with` was left, before `f(x)`.",
+    ru="Похоже, что `f` выполняется без хуков: они только определены, или блок `with` закончился до `f(x)`.",
+)
+def defines_the_hooks_only(f: Function, x: Tensor) -> Tensor:
+    return f(x)
+
+
+@save_in_half.mistake(
+    en="It looks as if the result is returned without its graph: `f` ran under `no_grad()`, or the result was detached.",
+    ru="Похоже, что результат возвращён без графа: либо `f` выполнена внутри `no_grad()`, либо результат отсоединён от "
+    "графа.",
+)
+def returns_no_graph(f: Function, x: Tensor) -> Tensor:
+    return f(x).detach()
+
+
+@save_in_half.mistake(
+    en="It looks as if nothing was returned. The function has to return `f(x)`.",
+    ru="Похоже, что функция ничего не возвращает. Она должна вернуть `f(x)`.",
+)
+def forgets_to_return(f: Function, x: Tensor) -> None:
+    with saved_tensors_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1])):
+        f(x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `f` is called twice, under the hooks and without them, or once for nothing. One call under the "
+    "hooks is enough: its result is the one to return.",
+    ru="Похоже, что `f` вызывается дважды: с хуками и без них либо лишний раз впустую. Достаточно одного вызова с "
+    "хуками: его результат и нужно вернуть.",
+)
+def calls_twice(f: Function, x: Tensor) -> Tensor:
+    f(x)
+    return _hooked(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if the hooks stay on after your function has returned: they were entered and never left. A `with` "
+    "leaves them by itself.",
+    ru="Похоже, что хуки действуют и после возврата из функции: их включили и не выключили. `with` выключает их сам.",
+)
+def leaves_the_hooks_on(f: Function, x: Tensor) -> Tensor:
+    saved_tensors_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1])).__enter__()
+    return f(x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `x` itself was made half before `f` ran. Then the result, too, is a half; only what is saved "
+    "should be.",
+    ru="Похоже, что сам `x` переведён в float16 ещё до вызова `f`. Тогда и результат получается в половинной точности, "
+    "а уменьшать нужно только то, что сохраняется.",
+)
+def computes_in_half(f: Function, x: Tensor) -> Tensor:
+    return f(x.half()).to(x.dtype)
+
+
+@save_in_half.mistake(
+    en="It looks as if `unpack` gives the half tensor back. Nobody complains: backward computes with it, and its "
+    "result is rounded to float16 once more.",
+    ru="Похоже, что `unpack` возвращает тензор float16. Ошибки при этом не будет: обратный проход считает с таким "
+    "тензором, и результат ещё раз округляется до float16.",
+)
+def unpacks_halves(f: Function, x: Tensor) -> Tensor:
+    return _hooked(_half, lambda packed: packed)(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `unpack` gives float32 back whatever was saved. A float64 tensor has to come back as float64, "
+    "an index as an index.",
+    ru="Похоже, что `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как "
+    "индекс.",
+)
+def unpacks_float32(f: Function, x: Tensor) -> Tensor:
+    return _hooked(
+        _half,
+        lambda packed: packed.float() if packed.is_floating_point() else packed,
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if everything was packed in half, indices as well. float16 has no 2051: whole numbers above 2048 "
+    "are rounded, and the gradient lands in another place.",
+    ru="Похоже, что в float16 упаковано всё, в том числе индексы. Числа 2051 в float16 нет: целые больше 2048 "
+    "округляются, и градиент попадает в другое место.",
+)
+def halves_indices(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if everything comes back as a half, indices as well: `pack` has to note the dtype, and to leave "
+    "whole numbers and booleans alone.",
+    ru="Похоже, что всё возвращается в float16, в том числе индексы: `pack` должен запоминать dtype и не трогать целые "
+    "числа и логические значения.",
+)
+def halves_everything(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: t.detach().half(), lambda packed: packed)(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if everything comes back as float32, indices as well. An index has to come back as it was.",
+    ru="Похоже, что всё возвращается как float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
+)
+def everything_to_float32(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `pack` and `unpack` are the wrong way round: the first of the pair packs.",
+    ru="Похоже, что `pack` и `unpack` перепутаны местами: первой в паре идёт упаковка.",
+)
+def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if tensors that are not made smaller are copied. Kept as they are, they cost nothing: `detach()` "
+    "makes no copy.",
+    ru="Похоже, что копируются и те тензоры, которые нужно хранить как есть. Без копии они ничего не стоят: `detach()` "
+    "её не делает.",
+)
+def copies_the_rest(f: Function, x: Tensor) -> Tensor:
+    return _hooked(
+        lambda t: (t.detach().half() if _is_wide(t) else t.detach().clone(), t.dtype),
+        lambda packed: packed[0].to(packed[1]),
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if the result was made half as well. Only what is saved for backward is to be packed.",
+    ru="Похоже, что в float16 переведён и результат. Упаковывать нужно только то, что сохраняется для обратного "
+    "прохода.",
+)
+def halves_the_result(f: Function, x: Tensor) -> Tensor:
+    return f(x).half()
+
+
+@save_in_half.mistake(
+    en="It looks as if bfloat16 was taken, which rounds eight times as coarsely as float16.",
+    ru="Похоже, что взят bfloat16: он округляет в восемь раз грубее, чем float16.",
+)
+def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
+    return _hooked(
+        lambda t: (t.detach().bfloat16() if _is_wide(t) else t.detach(), t.dtype),
+        lambda packed: packed[0].to(packed[1]),
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if only float32 is packed. A float64 tensor is to take two bytes per entry as well.",
+    ru="Похоже, что упаковывается только float32. Тензор float64 тоже должен занимать по два байта на элемент.",
+)
+def packs_float32_only(f: Function, x: Tensor) -> Tensor:
+    return _hooked(
+        lambda t: (t.detach().half() if t.dtype == torch.float32 else t.detach(), t.dtype),
+        lambda packed: packed[0].to(packed[1]),
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `pack` rounds and goes back to the wide dtype at once. The numbers are rounded, but nothing is "
+    "saved: going back is for `unpack`.",
+    ru="Похоже, что `pack` округляет и тут же возвращает прежний dtype. Числа округлены, но памяти занято не меньше: "
+    "обратно переводить должен `unpack`.",
+)
+def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: _half(t).to(t.dtype), lambda packed: packed)(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if what `pack` returns holds the wide tensor beside the half one: then more is kept than without "
+    "hooks.",
+    ru="Похоже, что результат `pack` вместе с тензором float16 держит и исходный тензор: тогда хранится больше, чем "
+    "без хуков.",
+)
+def keeps_both(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: (_half(t), t.detach()), lambda packed: packed[0].to(packed[1].dtype))(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if `x` is kept as it is, since it is in memory anyway. It is a saved tensor like the others: the "
+    "graph is to keep it as float16, too.",
+    ru="Похоже, что `x` хранится как есть: он ведь и так в памяти. Но это такой же сохранённый тензор, как другие: "
+    "граф и его должен хранить как float16.",
+)
+def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
+    return _hooked(
+        lambda t: (t.detach() if t.data_ptr() == x.data_ptr() else _half(t), t.dtype),
+        lambda packed: packed[0].to(packed[1]),
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="It looks as if a tensor that is not made smaller is kept itself. When it is the operation's own result, it "
+    "holds its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor, too.",
+    ru="Похоже, что тензор, который не уменьшается, хранится неотсоединённым. Если это результат той же операции, он "
+    "держит граф, а граф — его, и память не освобождается. `t.half()` для тензора float16 — тоже он сам.",
+)
+def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
+    return _hooked(lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)

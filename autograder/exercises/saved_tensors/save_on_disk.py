@@ -1,0 +1,370 @@
+"""Core exercise: files on disk."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.functional import linear
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.inputs import signed, uniform
+from autograder.checking.observe import using_answer
+from autograder.checking.values import AtMost
+from autograder.language import Text
+from autograder.measure import live_bytes
+
+from .common import Function, Using, _files, _saved_entries, _TempFile, _tensor_or_file, _write, nbytes, torchs_error
+
+
+@exercise(
+    title=Text("Saved tensors in files", "Сохранённые тензоры в файлах"),
+    kind="design",
+    core=True,
+    difficulty=3,
+    minutes=20,
+    aspects=[
+        aspect(
+            "in_files",
+            0,
+            en="While the graph lives, everything that it saved, also a small tensor, lies in files in `folder`.",
+            ru="Пока граф жив, всё сохранённое, в том числе малые тензоры, лежит в файлах в папке `folder`.",
+        ),
+        aspect(
+            "gradient",
+            1,
+            en="The first backward pass gives the gradients that there are without hooks.",
+            ru="Первый обратный проход даёт те же градиенты, что и без хуков.",
+        ),
+        aspect(
+            "again",
+            1,
+            en="After `retain_graph=True` a second backward pass gives them again.",
+            ru="После `retain_graph=True` второй обратный проход даёт их снова.",
+            after=("in_files", "gradient"),
+        ),
+        aspect(
+            "written",
+            1,
+            en="The files hold the entries of the saved tensors, 4096 bytes more for each of them at most, and no "
+            "parameter (bytes in `folder`).",
+            ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
+            "(байты в `folder`).",
+        ),
+        aspect(
+            "memory",
+            1,
+            en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
+            "spare).",
+            ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
+        ),
+        aspect(
+            "files_left",
+            1,
+            en="No file is left after a backward pass that frees the graph, and none when the result is dropped (number "
+            "of files).",
+            ru="Файлов не остаётся ни после обратного прохода, который освобождает граф, ни после того, как результат "
+            "отброшен (сколько файлов).",
+        ),
+    ],
+    hints=[
+        Text(
+            "Who knows when a saved tensor is needed no longer: `unpack`, or whoever holds what `pack` returned?",
+            "Кто знает, что сохранённый тензор больше не нужен: `unpack` или тот, кто держит результат `pack`?",
+        ),
+        Text(
+            "Return an object whose `__del__` removes its file. Save `t.detach().clone()`: a slice would take its whole "
+            "storage along. A layer saves a view of its weight, so compare `untyped_storage().data_ptr()`.",
+            "Верните объект, который в `__del__` удаляет свой файл. Сохраняйте `t.detach().clone()`: вместе со срезом "
+            "в файл попало бы всё хранилище. Слой сохраняет представление веса, поэтому сравнивайте "
+            "`untyped_storage().data_ptr()`.",
+        ),
+        Text(
+            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: a weight → `t.detach()`, else a "
+            "new file object with `torch.save`; `unpack`: a tensor as it is, else `torch.load(file.name)`.",
+            "`weights = {p.untyped_storage().data_ptr() for p in parameters}`; `pack`: вес → `t.detach()`, иначе новый "
+            "объект-файл и `torch.save`; `unpack`: тензор как есть, иначе `torch.load(file.name)`.",
+        ),
+    ],
+)
+def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
+    saved, result = _saved_entries(case.f, case.x, case.parameters)
+    wanted = {"x": case.x, "parameter": case.parameters[0]}
+
+    def run(folder: str) -> Any:
+        return answer.save_on_disk(case.f, case.x, case.parameters, folder)
+
+    def backward(y: Any, **how: bool) -> object:
+        for tensor in wanted.values():
+            tensor.grad = None
+        if isinstance(y, Tensor):
+            total = y.sum()
+            raised = torchs_error(lambda: total.backward(**how))
+            if raised:
+                return raised
+        return {f"{name}.grad": tensor.grad for name, tensor in wanted.items()}
+
+    again: object = None
+    used = dropped = 0
+    with tempfile.TemporaryDirectory() as folder:
+        with using_answer():
+            y = run(folder)
+            files, written = _files(folder)
+            gradients = backward(y, retain_graph=not case.measured)
+            if not case.measured:
+                again = backward(y)
+            after_backward = _files(folder)[0]
+            del y
+        backward(None)
+        _emptied(folder)
+        if case.measured:
+            with using_answer():
+                with live_bytes() as live:
+                    y = run(folder)
+                    used = live.now
+                    backward(y, retain_graph=True)
+                    backward(None)
+                    case.parameters[1].grad = None
+                    used = max(used, live.now)  # what is read from a file is not kept either
+                del y
+                gc.collect(1)
+                dropped = _files(folder)[0]
+    return {
+        "in_files": written >= 0.8 * sum(saved) and files >= len(saved),
+        "gradient": gradients,
+        "again": again,
+        "written": AtMost(sum(saved) + 4096 * len(saved), written),
+        "memory": AtMost(result + 1024, used),
+        "files_left": {"after backward": after_backward, "result dropped": dropped},
+        "files": files,
+        "holds_the_table": written >= nbytes(case.f.constants[0]),
+    }
+
+
+@functools.cache
+def _own_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for whoever reproduces a case: there is one in a process, for making many takes long."""
+    return tempfile.TemporaryDirectory()
+
+
+def _emptied(folder: str) -> str:
+    """The folder without the files that an answer left in it."""
+    for path in Path(folder).rglob("*"):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+    return folder
+
+
+@save_on_disk.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    """A view of a weight that does not begin where its storage does, twice backward; a layer, memory measured."""
+    for dtype, rows, start, first in ((torch.float64, 4, 200, 1), (torch.float32, 8, 0, 0)):
+        table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
+        layer = torch.nn.Linear(40, 200, dtype=dtype)
+        layer.load_state_dict({"weight": signed(rng, 200, 1) * signed(rng, 40) / 40, "bias": signed(rng, 200)})
+
+        def f(
+            x: Tensor, layer: torch.nn.Linear = layer, some: Tensor = table[start : start + rows], first: int = first
+        ) -> Tensor:
+            hidden = some * x.sin()
+            z = linear(hidden, layer.weight[first:], layer.bias[first:]) if first else layer(hidden)
+            return z.mean(1).exp()
+
+        x = uniform(rng, rows, 40).to(dtype).requires_grad_()
+        hidden = f"table[{start}:{start + rows}] * x.sin()"
+        text = f"linear({hidden}, W[1:], b[1:]).mean(1).exp()" if first else f"layer({hidden}).mean(1).exp()"
+        parameters, folder = list(layer.parameters()), _emptied(_own_folder().name)
+        yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)
+
+
+def _on_disk(
+    parameters: Sequence[Tensor],
+    write: Callable[[Tensor], object],
+    unpack: Callable[[Any], Any] = _tensor_or_file,
+) -> Any:
+    """The pair of hooks that writes everything but parameters."""
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t: Tensor) -> object:
+        return t.detach() if t.untyped_storage().data_ptr() in weights else write(t)
+
+    return saved_tensors_hooks(pack, unpack)
+
+
+def _entries(t: Tensor) -> Tensor:
+    return t.detach().clone()
+
+
+@save_on_disk.mistake(
+    en="It looks as if `f` runs without the hooks, or its result comes from another folder: `folder` is empty while "
+    "the graph lives, and the saved tensors are in memory.",
+    ru="Похоже, что `f` выполняется без хуков: пока граф жив, папка `folder` пуста, а сохранённые тензоры лежат в "
+    "памяти.",
+)
+def writes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if the files are written somewhere else, not in `folder`.",
+    ru="Похоже, что файлы пишутся не в `folder`, а в другое место.",
+)
+def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk(parameters, lambda t: _write(_entries(t))):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if the files are gone before backward needs them: what is kept is a name, and the object whose "
+    "`__del__` removes the file is not kept.",
+    ru="Похоже, что файлы исчезают раньше, чем понадобятся: хранится только имя, а объект, который в `__del__` удаляет "
+    "файл, никто не держит.",
+)
+def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk(
+        parameters,
+        lambda t: _write(_entries(t), folder).name,
+        lambda p: p if isinstance(p, Tensor) else torch.load(p),
+    ):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if nobody removes the files. Keep an object that does it when it goes, not the name alone.",
+    ru="Похоже, что файлы никто не удаляет. Храните не имя, а объект, который удалит файл, когда исчезнет сам.",
+)
+def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> str:
+        name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(_entries(t), name)
+        return name
+
+    with _on_disk(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if `unpack` removes the file. A second backward pass then finds nothing, and a graph that is "
+    "dropped without a backward pass leaves its files behind.",
+    ru="Похоже, что файл удаляет `unpack`. Тогда второй обратный проход ничего не найдёт, а граф, отброшенный без "
+    "обратного прохода, оставит свои файлы.",
+)
+def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> str:
+        name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(_entries(t), name)
+        return name
+
+    def unpack(packed: Any) -> Any:
+        if isinstance(packed, Tensor):
+            return packed
+        loaded = torch.load(packed)
+        os.remove(packed)
+        return loaded
+
+    with _on_disk(parameters, write, unpack):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if a slice is saved as it is. `torch.save` writes the storage, not the view: the whole table goes "
+    "to the file.",
+    ru="Похоже, что срез сохраняется как есть. `torch.save` пишет хранилище, а не представление: в файл попадает вся "
+    "таблица.",
+)
+def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk(parameters, lambda t: _write(t.detach(), folder)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if the weight is written as well. A layer saves a view of it, which is another object: compare "
+    "memory, not objects.",
+    ru="Похоже, что в файл записывается и вес. Слой сохраняет его представление, то есть другой объект: сравнивайте "
+    "память, а не объекты.",
+)
+def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk([], lambda t: _write(_entries(t), folder)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if addresses of first entries are compared. A view need not begin where its storage does: compare "
+    "`untyped_storage().data_ptr()`.",
+    ru="Похоже, что сравниваются адреса первых элементов. Представление может начинаться не с начала хранилища: "
+    "сравнивайте `untyped_storage().data_ptr()`.",
+)
+def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    firsts = {p.data_ptr() for p in parameters}
+
+    def pack(t: Tensor) -> object:
+        return t.detach() if t.data_ptr() in firsts else _write(_entries(t), folder)
+
+    with saved_tensors_hooks(pack, _tensor_or_file):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if `x` is kept in memory with the parameters. It is a saved tensor like the others and belongs in a "
+    "file.",
+    ru="Похоже, что `x` остаётся в памяти вместе с параметрами. Это такой же сохранённый тензор, как другие, и его "
+    "место в файле.",
+)
+def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk([*parameters, x], lambda t: _write(_entries(t), folder)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if both are wrong: a slice is saved with its whole storage, and the weight is written as well.",
+    ru="Похоже, что ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
+)
+def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _on_disk([], lambda t: _write(t.detach(), folder)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if the object that `pack` returned holds the tensor beside the file. Then nothing leaves the memory.",
+    ru="Похоже, что объект, который вернул `pack`, держит не только файл, но и сам тензор. Тогда из памяти ничего не "
+    "уходит.",
+)
+def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> _TempFile:
+        file = _write(_entries(t), folder)
+        file.tensor = t.detach()  # type: ignore[attr-defined]
+        return file
+
+    with _on_disk(parameters, write):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if all tensors share one file: each save writes over the one before.",
+    ru="Похоже, что у всех тензоров один файл: каждое сохранение затирает предыдущее.",
+)
+def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> str:
+        torch.save(_entries(t), os.path.join(folder, "saved.pt"))
+        return os.path.join(folder, "saved.pt")
+
+    with _on_disk(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="It looks as if nothing was returned. The function has to return `f(x)`.",
+    ru="Похоже, что функция ничего не возвращает. Она должна вернуть `f(x)`.",
+)
+def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> None:
+    with _on_disk(parameters, lambda t: _write(_entries(t), folder)):
+        f(x)
