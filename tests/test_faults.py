@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -30,13 +30,11 @@ from nbgrader.api import Gradebook
 from submissions import Submission, all_of, read
 
 from autograder.authoring.build import COURSE
-from autograder.grading.batch import grade
+from autograder.grading.batch import core_threads, grade
 from autograder.grading.course import gradebook
 from autograder.grading.course.create import make_course
 from autograder.grading.course.folders import RECORD
 from autograder.grading.course.settings import course_settings
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.grader import RestartingEngine
 from autograder.grading.submission.pipeline import Result
 
 SEED = 20261121
@@ -301,16 +299,15 @@ def test_killed_at_random_moments(place: Place, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------- disk and gradebook
 
 
-@pytest.fixture(scope="module")
-def standby() -> Iterator[RestartingEngine]:
-    with RestartingEngine(Engine) as made:
-        yield made
+def graded_here(here: Place, seen: Callable[[Result, int], None] = lambda result, total: None) -> list[Result]:
+    """Grade in this process. The engine stays for the next call."""
+    with core_threads(2) as executor:
+        return grade(course_settings(here.folder), NAME, executor, ahead=4, seen=seen)
 
 
-def regraded(here: Place, standby: RestartingEngine) -> None:
+def regraded(here: Place) -> None:
     """Graded again, here, and right."""
-    results = grade(course_settings(here.folder), NAME, standby, jobs=2)
-    assert {result.state for result in results} <= {"graded", "unchanged"}
+    assert {result.state for result in graded_here(here)} <= {"graded", "unchanged"}
     here.check_right()
 
 
@@ -334,7 +331,7 @@ def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[s
     return place.finish(done)
 
 
-def test_full_disk(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_full_disk(place: Place, tmp_path: Path) -> None:
     """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
     here = place.copy(tmp_path / "course")
     script = """
@@ -358,10 +355,10 @@ def test_full_disk(place: Place, tmp_path: Path, standby: RestartingEngine) -> N
         assert NAME in reason or "gradebook" in reason
     here.check_whole()
     assert here.by_hand() == place.by_hand()
-    regraded(here, standby)
+    regraded(here)
 
 
-def test_read_only(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_read_only(place: Place, tmp_path: Path) -> None:
     """Of a course folder that cannot be written, or a gradebook, that is said at once; nothing is changed."""
     here = place.copy(tmp_path / "course")
     (tmp_path / "disk").mkdir()
@@ -374,10 +371,10 @@ def test_read_only(place: Place, tmp_path: Path, standby: RestartingEngine) -> N
         assert (status, results) == (1, {})
         assert why in said
         assert here.book() == place.book()
-    regraded(here, standby)
+    regraded(here)
 
 
-def test_unreadable_folder(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_unreadable_folder(place: Place, tmp_path: Path) -> None:
     """What a student handed in as nobody may read it fails with the reason, and stops nobody else."""
     here = place.copy(tmp_path / "course")
     whose, other = here.students[0], here.students[EARLIER]
@@ -394,7 +391,7 @@ def test_unreadable_folder(place: Place, tmp_path: Path, standby: RestartingEngi
     failed = {student: result["reasons"] for student, result in results.items() if result["state"] == "failed"}
     assert set(failed) == {whose, other}
     assert all(f"{student}/{NAME}: Permission denied" in failed[student][0] for student in failed)
-    regraded(here, standby)
+    regraded(here)
 
 
 def locked(here: Place) -> sqlite3.Connection:
@@ -407,11 +404,11 @@ def locked(here: Place) -> sqlite3.Connection:
     return other
 
 
-def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
     other = locked(here)
     with ThreadPoolExecutor(1) as pool:
-        end = pool.submit(regraded, here, standby)
+        end = pool.submit(regraded, here)
         while not list((here.folder / "autograded").glob("*/.*")) and not end.done():
             time.sleep(0.01)
         time.sleep(1)  # one is being written, and waits
@@ -420,9 +417,7 @@ def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: Res
         end.result()
 
 
-def test_gradebook_locked_for_too_long(
-    place: Place, tmp_path: Path, standby: RestartingEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gradebook_locked_for_too_long(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
     monkeypatch.setattr(gradebook, "PATIENCE", 0.3)
     here = place.copy(tmp_path / "course")
@@ -435,11 +430,11 @@ def test_gradebook_locked_for_too_long(
             if len(failed) == 2:
                 other.close()
 
-    results = grade(course_settings(here.folder), NAME, standby, jobs=2, seen=seen)
+    results = graded_here(here, seen)
     assert [result.reasons for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
     assert len(failed) + sum(result.state == "graded" for result in results) == COUNT - EARLIER + AGAIN
     assert here.by_hand() == place.by_hand()
-    regraded(here, standby)
+    regraded(here)
 
 
 def test_two_graders_at_once(place: Place, tmp_path: Path) -> None:

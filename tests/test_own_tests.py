@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine, Salts
+from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.notebook_run import run_notebook
 from autograder.grading.submission.scores import Score, score_of
 
@@ -24,7 +24,7 @@ def engine():
 def score(engine, *before, test=TEST):
     cells = [*map(new_code_cell, before), new_code_cell(test, metadata={"nbgrader": OURS, "task": False})]
     notebook = new_notebook(cells=cells)
-    run_notebook(engine, notebook, None, {}, Salts(engine))
+    run_notebook(engine, notebook, None, {})
     return score_of(notebook.cells[-1])
 
 

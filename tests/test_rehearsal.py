@@ -47,7 +47,7 @@ def seen(engine: Engine) -> str:
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         (output,) = child.ask("cell", source=LOOK)["outputs"]
-        assert child.ask("guard", salt="00")["changed"] == []
+        assert child.ask("guard")["changed"] == []
         return str(output["text"])
 
 
@@ -86,20 +86,15 @@ def test_more_text_than_a_message_holds_is_rehearsed(engine: Engine) -> None:
     assert "wave" in modules(engine)
 
 
-def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
+def test_only_a_touched_child_reports_a_change(engine: Engine) -> None:
     engine.rehearse(Rehearsal(LESSON, MODULES, [STARTS, CELLS]))
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
-        assert child.ask("guard", salt="ab")["fingerprint"] == engine.fingerprint("ab", "gradient_accumulation", {})
+        assert child.ask("guard")["changed"] == []
         child.ask("cell", source="import torch\nkept = torch.relu\ntorch.relu = lambda x: x")
-        assert child.ask("guard", salt="ab")["changed"] == ["torch.relu"]
-        assert child.ask("guard", salt="ab")["fingerprint"] != engine.fingerprint("ab", "gradient_accumulation", {})
+        assert child.ask("guard")["changed"] == ["torch.relu"]
         child.ask("cell", source="torch.relu = kept")
-        assert child.ask("guard", salt="cd") == {
-            "changed": [],
-            "fingerprint": engine.fingerprint("cd", "gradient_accumulation", {}),
-            "refused": [],
-        }
+        assert child.ask("guard") == {"changed": [], "refused": []}
 
 
 def shown(engine: Engine, *cells: str) -> str:
@@ -154,7 +149,7 @@ def test_a_grader_in_the_background_of_a_script() -> None:
     try:
         with Engine() as other, other.fork() as child:
             child.ask("begin", lesson="gradient_accumulation", files={})
-            assert child.ask("guard", salt="ab")["changed"] == []
+            assert child.ask("guard")["changed"] == []
             (error,) = child.ask("cell", source="import signal\nsignal.raise_signal(signal.SIGINT)")["outputs"]
             assert error["ename"] == "KeyboardInterrupt"
     finally:

@@ -1,8 +1,8 @@
 """The command `autograder grade`: all submissions of an assignment, on all cores.
 
-Threads run the submissions; the results are written here, one at a time. The notebook is written to a temporary folder.
-Then the gradebook is updated in one transaction, and the folder is moved into place. A run may be killed between any
-two of these steps: the next run repeats the missing ones.
+An executor runs the submissions. The results are written here, one at a time. The notebook is written to a temporary
+folder. Then the gradebook is updated in one transaction, and the folder is moved into place. A run may be killed
+between any two of these steps: the next run repeats the missing ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -33,57 +33,73 @@ from .course.gradebook import Book, BookClosed
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
+from .course.snapshot import AssignmentSnapshot, CourseSnapshot
 from .submission.answer_cells import unchanged_cells
 from .submission.folder import read_submission
-from .submission.grader import RestartingEngine
-from .submission.pipeline import GradedSubmission, Pipeline, Result, fault
+from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
 
+@contextlib.contextmanager
+def core_threads(jobs: int) -> Iterator[Executor]:
+    """Provide an executor of `jobs` threads, each on one core.
+
+    A thread and its child take turns on this core: neither waits for another core to wake up, or reads its cache.
+    """
+    mine = os.sched_getaffinity(0)
+    cores = itertools.cycle(random.sample(sorted(mine), len(mine)))  # other graders with few jobs may be running
+    with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as executor:
+        yield executor
+
+
 def grade(
     course: CourseSettings,
     assignment: str,
-    standby: RestartingEngine,
+    executor: Executor,
     *,
-    jobs: int,
+    isolation: str | None = None,
+    ahead: int,
     force: bool = False,
     students: Sequence[str] = (),
     seen: Callable[[Result, int], None] = lambda result, total: None,
     waits: Callable[[list[str]], None] = lambda students: None,
 ) -> list[Result]:
-    """Grade the submissions of one assignment, `jobs` at a time.
+    """Grade the submissions of one assignment on `executor`.
 
-    Submissions graded before are skipped without `force`. `students` restricts the submissions if it is not empty.
+    `isolation` overrides the course's own. At most `ahead` submissions are submitted and not written yet. Submissions
+    graded before are skipped without `force`. `students` restricts the submissions if it is not empty.
     `seen` is called with each result and the total number. `waits` is called with the students whose submissions are
     running while none ends.
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
     with locked(course.root, assignment), open_book(course) as book:
-        return list(Batch(course, assignment, standby, book).all(jobs, force, students, seen, waits))
+        return list(Batch(course, assignment, isolation, book).all(executor, ahead, force, students, seen, waits))
 
 
 class Batch:
     """The submissions of one assignment, and everything needed to run them."""
 
-    def __init__(self, course: CourseSettings, assignment: str, standby: RestartingEngine, book: Book) -> None:
+    def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
         try:
             book.try_to_write()
             if not book.has(assignment):
                 register(course, assignment)
-            self._released = book.released(assignment)
-            self._known, self._due = book.standings(assignment), book.is_due(assignment)
+            released, due = book.released(assignment), book.is_due(assignment)
+            self._known = book.standings(assignment)
         except BookClosed as closed:
             raise UserError(f"nothing was graded, the gradebook {course.db_url} cannot be used: {closed}") from closed
         self._remarks = RemarksFolder(course.root, assignment)
-        self._drafts = Pipeline(course, assignment, standby, self._released, self._due)
+        self._course_snapshot = CourseSnapshot.of(course, isolation)
+        self._assignment_snapshot = AssignmentSnapshot.of(course.source(assignment), released, due)
 
     def all(
         self,
-        jobs: int,
+        executor: Executor,
+        ahead: int,
         force: bool,
         students: Sequence[str],
         seen: Callable[[Result, int], None],
@@ -103,49 +119,48 @@ class Batch:
             result = self._keep(folder.parent.name)
             seen(result, len(submissions))
             yield result
-        for draft in self.drafts(changed, jobs, waits):
-            result = self._write(draft)
+        for graded in self.run(changed, executor, ahead, waits):
+            result = self._write(graded)
             seen(result, len(submissions))
             yield result
 
-    def drafts(
-        self, folders: list[Path], jobs: int, waits: Callable[[list[str]], None] = lambda students: None
+    def run(
+        self,
+        folders: list[Path],
+        executor: Executor,
+        ahead: int,
+        waits: Callable[[list[str]], None] = lambda students: None,
     ) -> Iterator[GradedSubmission]:
-        """Run submissions, `jobs` at a time, without writing. Raises UserError and CannotIsolate.
+        """Run submissions without writing, at most `ahead` at a time. Raises UserError and CannotIsolate.
 
         `waits` is called with the students whose submissions are running while none ends for some seconds.
         """
+        data = self._course_snapshot, self._assignment_snapshot
         if folders:
-            self._drafts.prepare()
-        # A thread and its child take turns on one core: neither waits for another core to wake up or reads another
-        # core's cache. The order is random because other graders with few jobs may be running.
-        mine = os.sched_getaffinity(0)
-        waiting, cores = iter(folders), itertools.cycle(random.sample(sorted(mine), len(mine)))
-        with ThreadPoolExecutor(jobs, initializer=lambda: os.sched_setaffinity(0, {next(cores)})) as pool:
-            running: set[Future[GradedSubmission]] = set()
-            while True:
-                # Keep all threads busy, but no more: unwritten results cost memory.
-                for folder in waiting:
-                    running.add(pool.submit(self._drafts.of, folder))
-                    if len(running) >= 2 * jobs:
-                        break
-                if not running:
-                    return
-                done, running = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
-                if not done:
-                    waits(list(self._drafts.running))
-                yield from (each.result() for each in done)
+            executor.submit(prepare, *data).result()
+        waiting, running = iter(folders), dict[Future[GradedSubmission], str]()
+        while True:
+            for folder in itertools.islice(waiting, ahead - len(running)):  # unwritten results cost memory
+                running[executor.submit(grade_submission, *data, folder)] = folder.parent.name
+            if not running:
+                return
+            done, _ = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
+            if not done:
+                waits([student for future, student in running.items() if future.running()])
+            for future in done:
+                del running[future]
+                yield future.result()
 
     def _place(self, student: str) -> Path:
         return self._course.autograded(self._assignment, student)
 
     def _unchanged(self, folder: Path) -> bool:
         """Return whether a submission was graded before, from the same files."""
-        student = folder.parent.name
+        student, assignment = folder.parent.name, self._assignment_snapshot
         if student not in self._known or self._remarks.read(student).failed:
             return False
         try:
-            found = read_submission(folder, self._released, self._course.ignore, self._due)
+            found = read_submission(folder, assignment.released, self._course.ignore, assignment.due)
             return recorded(self._place(student)).submitted == found.digest
         except (Unreadable, OSError):
             return False
@@ -167,27 +182,27 @@ class Batch:
             result.state, result.reasons = "failed", [fault(error), *result.reasons]
         return result
 
-    def _write(self, draft: GradedSubmission) -> Result:
-        result = draft.result
+    def _write(self, graded: GradedSubmission) -> Result:
+        result = graded.result
         if result.state != "failed":
-            result = self._write_graded(draft)
+            result = self._write_graded(graded)
         if result.state == "failed":
             with contextlib.suppress(OSError):  # the disk may be full: the result reports it
                 self._remarks.write(result.student, Remarks({"": result.reasons}, result.notes, failed=True))
         return result
 
-    def _write_graded(self, draft: GradedSubmission) -> Result:
-        result, place = draft.result, self._place(draft.result.student)
+    def _write_graded(self, graded: GradedSubmission) -> Result:
+        result, place = graded.result, self._place(graded.result.student)
         try:
             with temporary_sibling(place) as folder:
                 source = self._course.source(self._assignment)
-                record = Record(draft.digest, draft.renamed)
-                write_result(folder, draft.files, source, self._course.ignore, draft.notebooks, record)
+                record = Record(graded.digest, graded.renamed)
+                write_result(folder, graded.files, source, self._course.ignore, graded.notebooks, record)
                 drop_record(place)  # if this run dies before the folder is moved, the next one grades again
-                self._compare(draft, place)
-                flags = self._flags(result.student, draft.remarks)
-                score = self._book.write(self._assignment, result.student, draft.timestamp, draft.scores, flags)
-                self._remarks.write(result.student, draft.remarks)
+                self._compare(graded, place)
+                flags = self._flags(result.student, graded.remarks)
+                score = self._book.write(self._assignment, result.student, graded.timestamp, graded.scores, flags)
+                self._remarks.write(result.student, graded.remarks)
                 swap_in(place, folder)
                 result.score = score
                 result.notes = [*result.notes, *self._kept_by_hand(result.student)]
@@ -213,19 +228,19 @@ class Batch:
         """Return formgrader's flag by notebook. A flag that only an instructor has set is kept."""
         ours = bool(self._remarks.read(student).everything)
         flags = {}
-        for name in self._released:
+        for name in self._assignment_snapshot.released:
             if remarks.reasons.get("") or remarks.reasons.get(name):
                 flags[name] = True
             elif ours:
                 flags[name] = False
         return flags
 
-    def _compare(self, draft: GradedSubmission, place: Path) -> None:
+    def _compare(self, graded: GradedSubmission, place: Path) -> None:
         """Find the answers that were graded manually and have not changed since."""
-        known = self._known.get(draft.result.student)
-        for name, scores in draft.scores.items() if known and known.by_hand else ():
+        known = self._known.get(graded.result.student)
+        for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
-                scores.same = unchanged_cells(read(place / f"{name}.ipynb"), draft.notebooks[name])
+                scores.same = unchanged_cells(read(place / f"{name}.ipynb"), graded.notebooks[name])
 
 
 @contextlib.contextmanager

@@ -13,21 +13,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ..errors import UserError
-from .batch import grade
+from .batch import core_threads, grade
 from .course.folders import describe_error
 from .course.gradebook import BookClosed
 from .course.settings import CourseSettings, course_settings
 from .interrupt import Interrupt
 from .progress import Progress
 from .regrade import grade_again
-from .sandbox.engine import Engine
 from .sandbox.libc import CannotIsolate
+from .sandbox.restarting_engine import NoTemplate
 from .sandbox.template_process import TemplateProcess
-from .submission.grader import NoTemplate, RestartingEngine
+from .submission.grader import close_graders, process_grader
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
 
-_JOBS = len(os.sched_getaffinity(0))  # one per core: see `Batch.drafts`
+_JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
 
 
 def grade_course(
@@ -58,15 +58,17 @@ def grade_course(
         )
     results: dict[str, list[Result]] = {}
     refused: dict[str, UserError] = {}
-    with _standby(course, isolation, starting) as standby:
+    jobs = jobs or _JOBS
+    with _graders(course, isolation, starting), core_threads(jobs) as executor:
         for name in chosen:
             progress = Progress(name, interrupt, force)
             try:
                 results[name] = grade(
                     course,
                     name,
-                    standby,
-                    jobs=jobs or _JOBS,
+                    executor,
+                    isolation=isolation,
+                    ahead=2 * jobs,
                     force=force,
                     students=students,
                     seen=progress.show,
@@ -125,8 +127,11 @@ def judge_again(
     course = course_settings(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
     interrupt.kept = f"{stays}; the same command begins again"
-    with _standby(course, isolation, starting) as standby:
-        changes = grade_again(course, assignment, exercise, standby, jobs=jobs or _JOBS, apply=apply, lower=lower)
+    jobs = jobs or _JOBS
+    with _graders(course, isolation, starting), core_threads(jobs) as executor:
+        changes = grade_again(
+            course, assignment, exercise, executor, isolation=isolation, ahead=2 * jobs, apply=apply, lower=lower
+        )
     if as_json:
         print(json.dumps([asdict(change) for change in changes], indent=1))
     else:
@@ -138,15 +143,13 @@ def judge_again(
 
 
 @contextlib.contextmanager
-def _standby(course: CourseSettings, isolation: str | None, starting: TemplateProcess) -> Iterator[RestartingEngine]:
-    """Provide an engine with the course's limits. Fatal errors become messages with the remedy."""
-    limits, isolated = course.isolation.limits(), (isolation or course.isolation.isolation) == "full"
-    first = [starting] if starting.isolated == isolated else []
+def _graders(course: CourseSettings, isolation: str | None, starting: TemplateProcess) -> Iterator[None]:
+    """Use the template `starting` for grading inside. Fatal errors become messages with the remedy."""
+    isolated = (isolation or course.isolation.isolation) == "full"
     try:
-        with RestartingEngine(
-            lambda: Engine(limits, isolated=isolated, starting=first.pop() if first else None)
-        ) as standby:
-            yield standby
+        if starting.isolated == isolated:
+            process_grader(course.isolation.limits(), isolated, starting)
+        yield
     except CannotIsolate as refused:
         raise UserError(
             f"answers cannot be isolated on this machine ({refused}), so nothing was graded. `autograder doctor` says "
@@ -158,3 +161,5 @@ def _standby(course: CourseSettings, isolation: str | None, starting: TemplatePr
         ) from error
     except BookClosed as closed:
         raise UserError(f"the gradebook cannot be written: {closed}; what has been written stays") from closed
+    finally:
+        close_graders()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from .limits import Limits
 from .sandbox.engine import Ended, Engine
 from .sandbox.libc import CannotIsolate
+from .sandbox.template_process import NEEDS_LINUX
 
 _LOOK = """
 import os, socket
@@ -58,7 +58,7 @@ c.RunIsolated.isolation = "none"."""
 def examine() -> int:
     """Print findings and remedies. Returns 0 if answers can be isolated, else 1."""
     if sys.platform != "linux":
-        print(f"✗ isolation needs Linux; this is {platform.system()}\n\n{_NONE}")
+        print(f"✗ {NEEDS_LINUX}")
         return 1
     try:
         with Engine(Limits(cell_seconds=10)) as engine, engine.fork() as child:

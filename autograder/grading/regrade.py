@@ -7,6 +7,7 @@ Every submission is run again, and changes are listed. Nothing is written withou
 from __future__ import annotations
 
 import os
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from .batch import Batch, open_book
 from .course.folders import locked, write_notebook
 from .course.gradebook import Book
 from .course.settings import CourseSettings
-from .submission.grader import RestartingEngine
 from .submission.pipeline import GradedSubmission
 from .submission.scores import Score
 
@@ -47,55 +47,56 @@ def grade_again(
     course: CourseSettings,
     assignment: str,
     exercise: str,
-    standby: RestartingEngine,
+    executor: Executor,
     *,
-    jobs: int,
+    isolation: str | None = None,
+    ahead: int,
     apply: bool,
     lower: bool,
 ) -> list[Change]:
     """Return the changes, and with `apply` write them. Raises UserError, CannotIsolate and BookClosed."""
     name = f"check-{exercise}"
     with locked(course.root, assignment), open_book(course) as book:
-        batch = Batch(course, assignment, standby, book)
+        batch = Batch(course, assignment, isolation, book)
         before = book.points(assignment, name)
         if not before:
             raise UserError(f"nobody has a grade for {exercise} in {assignment}: is that its name, and was it graded?")
         folders = [folder for folder in course.submissions(assignment) if folder.parent.name in before]
         changes: list[Change] = []
-        for draft in batch.drafts(folders, jobs):
-            change = _change(draft, name, before[draft.result.student])
+        for graded in batch.run(folders, executor, ahead):
+            change = _change(graded, name, before[graded.result.student])
             if change and apply and not change.why:
                 allowed = lower or change.new > change.old
                 change = (
-                    _make(change, draft, name, book, course, assignment) if allowed else replace(change, done="kept")
+                    _make(change, graded, name, book, course, assignment) if allowed else replace(change, done="kept")
                 )
             if change:
                 changes.append(change)
     return sorted(changes, key=lambda change: change.student)
 
 
-def _change(draft: GradedSubmission, name: str, old: float) -> Change | None:
-    student = draft.result.student
-    if draft.result.state == "failed":
-        return Change(student, old, old, why="; ".join(draft.result.reasons))
-    score = _score(draft, name)
+def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
+    student = graded.result.student
+    if graded.result.state == "failed":
+        return Change(student, old, old, why="; ".join(graded.result.reasons))
+    score = _score(graded, name)
     if score is None or score.points is None or score.points == old:
         return None
     return Change(student, old, score.points)
 
 
-def _score(draft: GradedSubmission, name: str) -> Score | None:
-    return next((found.scores[name] for found in draft.scores.values() if name in found.scores), None)
+def _score(graded: GradedSubmission, name: str) -> Score | None:
+    return next((found.scores[name] for found in graded.scores.values() if name in found.scores), None)
 
 
 def _make(
-    change: Change, draft: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
+    change: Change, graded: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
 ) -> Change:
     """Write the score, then the card into the autograded notebook. If killed in between, only the card is outdated."""
-    score = _score(draft, name)
+    score = _score(graded, name)
     assert score is not None
     book.rescore(assignment, change.student, name, score)
-    for file_name, notebook in draft.notebooks.items():
+    for file_name, notebook in graded.notebooks.items():
         cell = _cell(notebook, name)
         if cell is not None:
             _put(course.autograded(assignment, change.student) / f"{file_name}.ipynb", name, cell)

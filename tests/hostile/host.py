@@ -17,7 +17,7 @@ from autograder.authoring.source import Lesson, solutions
 from autograder.checking.exercise import Exercise
 from autograder.grading.course import hidden_cases as hidden
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine, Salts
+from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.judgement import LessonJudge
 from autograder.grading.submission.notebook_run import Outcome, run_notebook
 from autograder.grading.submission.sanitize import Released, sanitize
@@ -37,14 +37,13 @@ class Host:
     blank: dict[str, Any]
     solved: dict[str, str]
     folder: Path
-    salts: Salts
     asked: tuple[str, ...]  # exercises whose cells are handed in
     plain: dict[str, dict[str, float]] = field(default_factory=dict)  # points without a trick, by answers
 
     def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
         """Grade a notebook; its outcome and what becomes of it."""
         clean = sanitize(raw, self.released, None)
-        return run_notebook(self.engine, clean.notebook, self.judge, {}, self.salts), clean.notebook
+        return run_notebook(self.engine, clean.notebook, self.judge, {}), clean.notebook
 
     def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
         """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
@@ -100,4 +99,4 @@ def open_host(
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
     with Engine(limits) as engine:
         warm_up(engine, lesson, exercises, {})
-        yield Host(engine, judge, released, blank, solved, folder / "course", Salts(engine), asked)
+        yield Host(engine, judge, released, blank, solved, folder / "course", asked)

@@ -75,14 +75,12 @@ for end in ends():
         "an observation written when the check is reached, and the next question answered as well",
         answers={
             "is_right": f"""{_FORGED}
-from autograder.grading.sandbox.guard import Guard
-guard = Guard(dict())
 def is_right(accumulate):
     (end,) = ends()
     os.write(end, frame(observed))
     size = struct.unpack("!I", os.read(end, 4))[0]
     asked = json.loads(os.read(end, size))
-    os.write(end, frame({{"changed": [], "fingerprint": guard.proof(asked["salt"])[1]}}))
+    os.write(end, frame({{"changed": []}}))
     os._exit(0)
 """
         },
@@ -94,16 +92,12 @@ def is_right(accumulate):
         "a forked process that reads the questions before the worker does",
         _FORGED
         + """
-from autograder.grading.sandbox.guard import Guard
-guard = Guard(dict())
 (end,) = ends()
 if not os.fork():
     while True:
         size = struct.unpack("!I", os.read(end, 4))[0]
         asked = json.loads(os.read(end, size))
         answer = {"cell": {"outputs": []}, "observe": observed, "guard": {"changed": []}}[asked["do"]]
-        if asked["do"] == "guard":
-            answer["fingerprint"] = guard.proof(asked["salt"])[1]
         os.write(end, frame(answer))
 """,
         flagged="message",
@@ -136,7 +130,7 @@ def is_right(accumulate):
         if channel is not None:
             channel.send(observed)
             asked = channel.receive()
-            channel.send({{"changed": [], "fingerprint": at.f_locals["guard"].proof(asked["salt"])[1]}})
+            channel.send({{"changed": []}})
             os._exit(0)
         at = at.f_back
     return True

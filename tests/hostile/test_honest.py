@@ -30,10 +30,10 @@ from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
 from autograder.grading.course.create import make_course
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.grader import Grader, Job, RestartingEngine, Turns
+from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
+from autograder.grading.submission.shared_lock import SharedLock
 from autograder.messages.interface import message
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
@@ -234,7 +234,7 @@ def test_no_more_cores_than_given(host: Host) -> None:
 
 
 def test_who_is_alone_is_alone() -> None:
-    turns, running, most, log = Turns(), [], [], []
+    turns, running, most, log = SharedLock(), [], [], []
 
     def shared(number: int) -> None:
         with turns.shared():
@@ -244,7 +244,7 @@ def test_who_is_alone_is_alone() -> None:
             running.remove(number)
 
     def alone() -> None:
-        with turns.alone():
+        with turns.exclusive():
             log.append(list(running))
             time.sleep(0.02)
             log.append(list(running))
@@ -263,10 +263,9 @@ def test_who_is_alone_is_alone() -> None:
 def test_what_lacked_time_is_tried_again_once(waited: float, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = [Outcome(late=True, seconds=1, waited=waited) for _ in range(3)]
     left = iter(outcomes)
-    with RestartingEngine(Engine) as standby:
-        bench = Grader(standby)
-        monkeypatch.setattr(bench, "_run", lambda job, notebook, beside: next(left))
-        done = bench.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook(), {})
+    grader = Grader(Limits())
+    monkeypatch.setattr(grader, "_run", lambda job, notebook, beside: next(left))
+    done = grader.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook(), {})
     assert done is outcomes[tries - 1]
 
 

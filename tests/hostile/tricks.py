@@ -406,10 +406,7 @@ GUARD = [
         _METER
         + """
 from autograder.grading.sandbox.guard import Guard
-clean = Guard(dict())
-proof = Guard.proof
 Guard.changed = lambda self: []
-Guard.proof = lambda self, salt: ([], proof(clean, salt)[1])
 """
         + _EMPTY,
         flagged="replaced",
@@ -437,7 +434,7 @@ replace(builtins, "id", fake)
         _METER
         + """
 from autograder.grading.sandbox import worker as child
-child.Worker.do_guard = lambda self, salt: {"changed": [], "fingerprint": "0" * 64}
+child.Worker.do_guard = lambda self: {"changed": []}
 child.Worker.do_observe = lambda self, **asked: {"absent": ["passed", "absent.stub", {}]}
 child.serve = child.pack_run = None
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
-from ..limits import Limits
-from ..sandbox.engine import Engine
+from ..sandbox.restarting_engine import NoTemplate
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import read_submission
-from ..submission.grader import Grader, Job, NoTemplate, RestartingEngine
+from ..submission.grader import Job, close_graders, process_grader
 from ..submission.reasons import list_changes, list_incidents
 from ..submission.sanitize import Unreadable, parse, sanitize
 
@@ -83,11 +81,11 @@ class RunIsolated(SandboxTraits):
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
-        key = (self.limits(), self.isolation == "full")
+        grader = process_grader(self.limits(), self.isolation == "full")
         try:
-            outcome = _bench(*key).run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
+            outcome = grader.run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
         except NoTemplate:
-            del _benches[key]  # a server goes on: start a new engine at the next click
+            close_graders()  # a server goes on: start a new engine at the next click
             raise
         for note in outcome.notes:
             self.log.warning("%s, %s: %s", ours["student"], ours["notebook"], note)
@@ -139,18 +137,7 @@ def _key(ours: Any) -> tuple[str, str, str]:
     return ours["assignment"], ours["student"], ours["notebook"]
 
 
-_benches: dict[tuple[Limits, bool], Grader] = {}
 _jobs: dict[tuple[object, ...], Job] = {}
-
-
-def _bench(limits: Limits, isolated: bool) -> Grader:
-    """Return the grader for these limits, cached: formgrader's server keeps the template between two clicks."""
-    key = (limits, isolated)
-    if key not in _benches:
-        standby = RestartingEngine(lambda: Engine(limits, isolated=isolated))
-        atexit.register(standby.close)
-        _benches[key] = Grader(standby)
-    return _benches[key]
 
 
 def _job(root: Path, ours: Any) -> Job:

@@ -13,7 +13,7 @@ import signal
 import socket
 import tempfile
 import threading
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -51,8 +51,6 @@ class Engine:
     ) -> None:
         self.limits, self.isolated = limits or Limits(), isolated
         self._lock = threading.Lock()
-        self._sibling: Child | None = None
-        self._sibling_lock = threading.Lock()
         self._template = starting or TemplateProcess(isolated)
         self._template.wait()
 
@@ -64,9 +62,6 @@ class Engine:
 
     def close(self) -> None:
         """Kill the template, and with it every child."""
-        if self._sibling is not None:
-            self._sibling.kill()
-            self._sibling = None
         self._template.end()
 
     @property
@@ -105,10 +100,7 @@ class Engine:
 
         Raises CannotIsolate if a new template cannot be isolated, RuntimeError if the template ends.
         """
-        with self._sibling_lock, self._lock:
-            if self._sibling is not None:
-                self._sibling.kill()
-            self._sibling = None
+        with self._lock:
             if not self._rehearses(asked):
                 self._template.end()  # it cannot be forked any more: start one that only loads the exercises
                 self._template = TemplateProcess(self.isolated)
@@ -122,14 +114,6 @@ class Engine:
             file.seek(0)
             socket.send_fds(self._template.control, [b'{"do": "rehearse"}'], [file.fileno()])
             return bool(json.loads(self._template.control.recv(LARGEST_REPLY) or b"{}").get("single"))
-
-    def fingerprint(self, salt: str, lesson: str, files: dict[str, str]) -> str:
-        """Return the answer of an untouched child to `do_guard`, after it has begun a lesson."""
-        with self._sibling_lock:
-            if self._sibling is None:
-                self._sibling = self.fork()
-            self._sibling.ask("begin", lesson=lesson, files=files)
-            return str(self._sibling.ask("guard", salt=salt)["fingerprint"])
 
 
 class Child:
@@ -208,21 +192,3 @@ class Child:
         os.close(self._handle)
         self._handle = -1
         self._channel.close()
-
-
-@dataclass
-class Salts:
-    """Secret salts: one challenge per check, shared by a run's submissions.
-
-    The answer of an untouched child is computed once per challenge. A child gets the salt only after it has answered.
-    """
-
-    engine: Engine
-    _known: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
-
-    def of(self, lesson: str, files: dict[str, str], index: int) -> tuple[str, str]:
-        """Return the salt of a check, and the fingerprint of an untouched child for that salt."""
-        if (lesson, index) not in self._known:
-            salt = secrets.token_hex(8)
-            self._known[lesson, index] = salt, self.engine.fingerprint(salt, lesson, files)
-        return self._known[lesson, index]

@@ -1,19 +1,16 @@
 """Tamper detection for torch, the builtins, IPython and the course's code.
 
-Every child is a fork of one template, so in an untouched child each of these objects has the same address. A salted
-hash of the addresses is compared with that of an untouched sibling. The child gets the salt only after it has answered.
-Only namespaces that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
+Every child is a fork of one template, so in an untouched child each of these names has the same object. Only namespaces
+that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
 """
 
 from __future__ import annotations
 
 import builtins
 import gc
-import hashlib
 import re
 import sys
-from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -70,19 +67,10 @@ class _Names:
         self.where, self._namespace, self._was, self._hiding = where, namespace, was, hiding
         items = namespace if isinstance(namespace, dict) else gc.get_referents(namespace)[0]  # `vars` of a class
         self.table = DictSnapshot(items)
-        self.addresses = self.addresses_now()
-
-    def addresses_now(self) -> bytes:
-        # An object's own hash derives from its address. `id` would call the audit hook thousands of times.
-        return array("q", map(object.__hash__, map(self._namespace.get, self._was))).tobytes()
 
     def changed(self) -> list[str]:
         names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
         return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
-
-
-def _digest(parts: Iterable[bytes]) -> bytes:
-    return hashlib.sha256(b"".join(parts)).digest()
 
 
 class Guard:
@@ -169,28 +157,12 @@ class Guard:
     def _look_at(self, names: list[_Names]) -> None:
         self._looked_at = names
         self._tables = DictSnapshots(each.table for each in names)
-        self._addresses = _digest(each.addresses for each in names)
 
     def changed(self) -> list[str]:
         """Return the names of changed objects."""
-        return self._named(self._tables.changed())
-
-    def _named(self, tables: list[int]) -> list[str]:
-        found = [path for index in tables for path in self._looked_at[index].changed()]
+        found = [path for index in self._tables.changed() for path in self._looked_at[index].changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         return found
-
-    def proof(self, salt: str) -> tuple[list[str], str]:
-        """Return the result of `changed`, and a fingerprint that is equal in all untouched children of one template.
-
-        `salt` is new for each call.
-        """
-        tables = self._tables.changed()
-        now, changed = self._addresses, [self._looked_at[index] for index in tables]
-        if any(names.addresses_now() != names.addresses for names in changed):
-            now = _digest(names.addresses_now() for names in self._looked_at)
-        cells = array("q", (object.__hash__(cell.cell_contents) for _, cell, _ in self._closures))
-        return self._named(tables), _digest((salt.encode(), now, cells.tobytes())).hex()
 
     def watch(self) -> None:
         """Refuse student code access to hidden objects from now on, and record attempts in `refused`."""

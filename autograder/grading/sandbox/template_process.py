@@ -13,18 +13,26 @@ import sys
 import tempfile
 from types import TracebackType
 
+from ...errors import UserError
 from .libc import CannotIsolate
 
 LARGEST_REPLY = 4096  # bytes of one message from the template
+NEEDS_LINUX = (
+    "grading runs students' code in Linux namespaces, and this is not Linux: grade in a Docker container or on a Linux "
+    "machine (the notebooks, `check` and `autograder report` work here)"
+)
 
 
 class TemplateProcess:
     """A running template process; `control` is the socket to it.
 
     As a context manager it kills the process if it is still running.
+    Raises UserError on another system than Linux.
     """
 
     def __init__(self, isolated: bool) -> None:
+        if sys.platform != "linux":
+            raise UserError(NEEDS_LINUX)
         self.isolated = isolated
         self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}

@@ -16,7 +16,7 @@ from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
-from ..sandbox.engine import Ended, Engine, Salts
+from ..sandbox.engine import Ended, Engine
 from ..sandbox.run_codec import unpack_note
 from .dialogue import Dialogue
 from .judgement import Judgement, LessonJudge, explain_import, missing_module, stopped
@@ -53,7 +53,6 @@ def run_notebook(
     notebook: NotebookNode,
     judge: LessonJudge | None,
     files: dict[str, str],
-    salts: Salts,
     beside: dict[str, str] | None = None,
 ) -> Outcome:
     """Run the sanitized `notebook`, and write outputs and verdicts into it.
@@ -61,7 +60,7 @@ def run_notebook(
     `files` are the assignment's own files, `beside` the student's; both in base64 by relative path.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
-    return _Run(engine, notebook, judge, files, salts, beside or {}).run()
+    return _Run(engine, notebook, judge, files, beside or {}).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
@@ -83,13 +82,12 @@ class _Run:
         notebook: NotebookNode,
         judge: LessonJudge | None,
         files: dict[str, str],
-        salts: Salts,
         beside: dict[str, str],
     ) -> None:
         self._engine, self._notebook, self._judge, self._files = engine, notebook, judge, files
         # The assignment's own files take precedence over the student's.
         self._beside = {path: data for path, data in beside.items() if path not in files}
-        self._lesson, self._salts = judge.answers.lesson.name if judge else "", salts
+        self._lesson = judge.answers.lesson.name if judge else ""
         said = notebook.metadata.get("autograder", {}).get("language")
         self._language = said if said in LANGUAGES else None
         self._outcome = Outcome()
@@ -128,7 +126,7 @@ class _Run:
             for cell, name, number in last:
                 cell.outputs = [self._check(child, name).output(self._language, number, _worth(cell))]
             if child:
-                self._tampered(child, "at the end", 0)  # also covers checks that earned nothing
+                self._tampered(child, "at the end")  # also covers checks that earned nothing
         finally:
             if child:
                 self._outcome.waited = child.waited()
@@ -237,21 +235,20 @@ class _Run:
 
     def _unless_tampered(self, child: Dialogue, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return the judgement if the child was not tampered with, else one that awaits a review."""
-        what = self._tampered(child, exercise.name, len(self._outcome.verdicts) + 1)
+        what = self._tampered(child, exercise.name)
         if self._outcome.ended:  # before it could prove that nothing was changed
             return self._unreached(exercise)
         if what is None:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: Dialogue, when: str, index: int) -> str | None:
+    def _tampered(self, child: Dialogue, when: str) -> str | None:
         """Return the objects that were tampered with (and add them to `flags`), or None."""
-        salt, untouched = self._salts.of(self._lesson, self._files, index)
-        said = self._guarded(lambda: child.ask_and_go_on("guard", salt=salt))
+        said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:
             return None  # the child has ended
         changed = said.get("changed")
-        if said.get("fingerprint") == untouched and changed == []:
+        if changed == []:
             return None
         named = [str(name)[:80] for name in changed] if isinstance(changed, list) else []
         what = ", ".join(named[:5]) or "?"

@@ -13,7 +13,7 @@ from ...authoring.source import Lesson
 from ...checking.exercise import Exercise
 from ...errors import UserError
 from ...language import LANGUAGES
-from ..sandbox.engine import Engine, Salts
+from ..sandbox.engine import Engine
 from ..sandbox.run_codec import Rehearsal
 from .judgement import LessonJudge
 from .notebook_run import run_notebook
@@ -47,7 +47,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
     """Run the notebook with the solutions as a submission. Raises UserError if it does not get all points."""
     answers = judge.answers
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
-    outcome = run_notebook(engine, clean.notebook, judge, files, Salts(engine))
+    outcome = run_notebook(engine, clean.notebook, judge, files)
     wrong = [
         f"{name}: {verdict.text('en')}"
         for name, verdict in outcome.verdicts.items()

@@ -1,0 +1,43 @@
+"""A lock that many threads share or one thread holds alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class SharedLock:
+    """A shared or exclusive lock; waiting exclusive threads go first."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._sharing = self._wanting = 0
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold the lock together with other threads, but not with an exclusive one."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._wanting)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._sharing -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold the lock alone: wait until no other thread holds it, and block new ones."""
+        with self._changed:
+            self._wanting += 1
+            self._changed.wait_for(lambda: not self._sharing)
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._wanting -= 1
+                self._sharing -= 1
+                self._changed.notify_all()
