@@ -229,15 +229,15 @@ def _course(chosen: argparse.Namespace) -> int:
 
 def _grade(chosen: argparse.Namespace) -> int:
     from .grading.interrupt import Interrupt
+    from .grading.sandbox.fork_server_process import ForkServerProcess
     from .grading.sandbox.memory import gc_frozen
-    from .grading.sandbox.template_process import TemplateProcess
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    with Interrupt() as interrupt, TemplateProcess(isolated=chosen.isolation != "none") as starting:
+    with Interrupt() as interrupt, ForkServerProcess(isolated=chosen.isolation != "none") as starting:
         interrupt.clean = starting.end
-        with gc_frozen():  # import while the template starts, as both take equally long
-            from .grading.commands import grade_course, judge_again
+        with gc_frozen():  # import while the fork server starts, as both take equally long
+            from .grading.grade_command import grade_course, judge_again
 
         common = {"jobs": chosen.jobs, "isolation": chosen.isolation, "as_json": chosen.json}
         if chosen.again:

@@ -51,7 +51,7 @@ def main() -> None:
     os.environ.update(NBGRADER_EXECUTION="autograde", AUTOGRADER_HOME=tempfile.mkdtemp())
     paths = [Path(course, "submitted", each, lesson.file_name, f"{lesson.file_name}.ipynb") for each in students]
     gc.collect()
-    gc.freeze()  # as the template does: no collection walks over all of torch
+    gc.freeze()  # as the fork server does: no collection walks over all of torch
     nowhere, out = os.open(os.devnull, os.O_WRONLY), os.dup(1)
     workers = []
     for number in range(int(jobs)):

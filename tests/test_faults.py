@@ -38,7 +38,7 @@ from autograder.grading.course.settings import course_settings
 from autograder.grading.submission.pipeline import Result
 
 SEED = 20261121
-GRADER_KILLS, TEMPLATE_KILLS, CHILD_KILLS = 6, 4, 40  # 50 rounds
+GRADER_KILLS, SERVER_KILLS, CHILD_KILLS = 6, 4, 40  # 50 rounds
 COUNT, EARLIER, AGAIN = 12, 8, 4  # submissions; those graded before the faults; those of them that come again, changed
 PATIENCE = 90  # seconds for a grader on a busy machine
 NAME = "00_first_gradient"
@@ -184,7 +184,7 @@ def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_pa
 # -------------------------------------------------------------------------------------------------------------- kills
 
 
-def template_of(grader: psutil.Process) -> psutil.Process | None:
+def fork_server_of(grader: psutil.Process) -> psutil.Process | None:
     with contextlib.suppress(psutil.Error):
         for child in grader.children():
             if any("grading.sandbox" in part for part in child.cmdline()):
@@ -224,7 +224,7 @@ def kill_grader(place: Place, chance: random.Random, kills: int) -> int:
     return 1
 
 
-def kill_templates(place: Place, chance: random.Random, kills: int) -> int:
+def kill_fork_servers(place: Place, chance: random.Random, kills: int) -> int:
     """Twice in one run: the first time another is started, the second time it is given up."""
     grader = place.start("--force")
     killed: list[int] = []
@@ -232,7 +232,7 @@ def kill_templates(place: Place, chance: random.Random, kills: int) -> int:
         wait_for(chance.randrange(1, 4), place, grader)
         template = None
         while grader.poll() is None and (template is None or template.pid in killed):
-            template = template_of(psutil.Process(grader.pid))
+            template = fork_server_of(psutil.Process(grader.pid))
             time.sleep(0.01)
         if template:
             killed.append(template.pid)
@@ -241,7 +241,7 @@ def kill_templates(place: Place, chance: random.Random, kills: int) -> int:
     assert len(killed) == 2
     assert status == 1
     reasons = {reason for result in results.values() for reason in result["reasons"]}
-    assert all("template process ended 2 times" in reason for reason in reasons or {said})
+    assert all("processes ended 2 times" in reason for reason in reasons or {said})
     states = {result["state"] for result in results.values()}
     assert states <= {"graded", "failed"}
     return len(killed)
@@ -255,7 +255,7 @@ def kill_children(place: Place, chance: random.Random, kills: int) -> int:
     while done < kills and grader.poll() is None:
         time.sleep(chance.uniform(0, 0.15))
         with contextlib.suppress(psutil.Error):
-            template = template_of(psutil.Process(grader.pid))
+            template = fork_server_of(psutil.Process(grader.pid))
             children = template.children(recursive=True) if template else []
             if children:
                 chance.choice(children).kill()
@@ -284,7 +284,7 @@ def test_killed_at_random_moments(place: Place, tmp_path: Path) -> None:
     kills = {
         "grader-1": (kill_grader, GRADER_KILLS // 2),
         "grader-2": (kill_grader, GRADER_KILLS // 2),
-        "template": (kill_templates, TEMPLATE_KILLS),
+        "template": (kill_fork_servers, SERVER_KILLS),
         "children": (kill_children, CHILD_KILLS),
     }
     with ThreadPoolExecutor(2) as pool:

@@ -365,7 +365,7 @@ def honest(course: Course) -> Json:
 @pytest.fixture(scope="module")
 def released(course: Course) -> ReleasedNotebook:
     with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "calculus") as book:
-        return Book(book, None).released(NAME)[NAME]
+        return Book(book).released(NAME)[NAME]
 
 
 def shown(notebook: NotebookNode) -> list[tuple[str, str, Any]]:
@@ -460,7 +460,7 @@ def test_sanitized_as_nbgrader_does(lesson: Lesson, book: str) -> None:
         opened.add_assignment(lesson.name)
         for step in (preprocessors.ComputeChecksums(), preprocessors.SaveCells()):
             made, resources = step.preprocess(made, resources)
-        released = Book(opened, None).released(lesson.name)[lesson.name]
+        released = Book(opened).released(lesson.name)[lesson.name]
     assert released.cells
     for submission in handed_in(lesson):
         raw = submission.notebook(notebooks[submission.language])

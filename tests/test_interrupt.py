@@ -50,7 +50,7 @@ def wait_for(happens: Callable[[], object]) -> None:
 
 
 def busy(process: psutil.Process) -> bool:
-    """Does a fork of the template compute, for longer than a rehearsal takes?"""
+    """Does a fork of the fork server compute, for longer than a rehearsal takes?"""
     took: dict[int, float] = {}
     parents: dict[int, int] = {}
     for each in process.children(recursive=True):

@@ -1,4 +1,4 @@
-"""What the template has run leaves nothing that a submission could notice, and never keeps it from being forked."""
+"""What the fork server has run leaves nothing that a submission could notice, and never keeps it from being forked."""
 
 from __future__ import annotations
 

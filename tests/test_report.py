@@ -33,7 +33,7 @@ from autograder.checking.verdict import MIME
 from autograder.cli import main
 from autograder.grading.course.create import make_course
 from autograder.grading.report.counts import Answered, Graded
-from autograder.grading.report.reasons import REASONS, in_both_languages
+from autograder.grading.report.reason_translation import REASONS, in_both_languages
 from autograder.language import Note
 from autograder.messages.report import WORDS
 

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from ..language import Note
-from . import timeouts as overlong
+from . import timeout_causes as overlong
 from .allocations import ProfilerInterfered
 from .containment import SHOWN, TimeIsUp, as_in_a_fresh_process, limited, undisturbed
 from .exercise import Case, Exercise

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..language import Text
-from ..messages.interface import message
+from ..messages.learner import message
 
 PACKAGED = Path(__file__).parent
 

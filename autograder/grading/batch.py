@@ -30,14 +30,15 @@ from .course.folders import (
     write_result,
 )
 from .course.gradebook import Book, BookClosed
+from .course.late_penalty import late_penalty
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
 from .course.snapshot import AssignmentSnapshot, CourseSnapshot
-from .submission.answer_cells import unchanged_cells
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read
+from .submission.unchanged_answers import unchanged_cells
 
 _LONG = 4.0  # seconds without a result before the running students are reported
 
@@ -247,7 +248,7 @@ class Batch:
 def open_book(course: CourseSettings) -> Iterator[Book]:
     """Open a course's gradebook for grading. Raises UserError if it cannot be opened."""
     with open_gradebook(course) as gradebook:
-        yield Book(gradebook, course.late_penalty)
+        yield Book(gradebook, late_penalty(course.config))
 
 
 @contextlib.contextmanager

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .limits import Limits
-from .sandbox.engine import Ended, Engine
+from .sandbox.engine import Engine
+from .sandbox.fork_server_process import NEEDS_LINUX
 from .sandbox.libc import CannotIsolate
-from .sandbox.template_process import NEEDS_LINUX
+from .sandbox.student_process import Ended
 
 _LOOK = """
 import os, socket

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..language import grouped
-from ..messages.interface import message
+from ..messages.learner import message
 from .replies import Reply, Table
 from .session import SESSION
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checking.card import aside, inline
 from ..language import LANGUAGES
-from ..messages.interface import message
+from ..messages.learner import message
 from ..messages.torch_errors import Explanation, explain
 
 KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError)

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..authoring.source import REPOSITORY, digest
 from ..language import LANGUAGES, Text
-from ..messages.interface import message
+from ..messages.learner import message
 
 ANSWERS = ("answer-", "written-")
 STATE = ".autograder.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..checking.verdict import Finding
 from ..language import Note, Text
-from .interface import MESSAGES
+from .learner import MESSAGES
 
 WORDS = {
     "report": Text("What the class understood", "Что поняла группа"),

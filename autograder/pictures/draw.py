@@ -13,10 +13,10 @@ from ..learner.session import SESSION
 from .graph.fold import fold
 from .graph.model import Graph
 from .graph.read import read_graph, refusal
-from .phrases import error_said, text_is_enough
 from .render.describe import Telling, text
 from .render.dot import dot
 from .render.graphviz_process import CannotLayOut, png, svg
+from .text_form import error_said, text_is_enough
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from .graph.model import Graph, Run
 from .graph.record import run_backward
 from .graph.saved import Storages, saved_storages
 from .graph.torch_objects import dtype_of, safely, shape_of
-from .phrases import error_said, text_is_enough
 from .render.describe_steps import StepTelling
 from .render.graphviz_process import CannotLayOut, svg_file
 from .render.step_dot import step_dot
 from .render.steps_page import page
+from .text_form import error_said, text_is_enough
 
 SHOWN = 40  # frames with a picture; nobody reads a longer page
 

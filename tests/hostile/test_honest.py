@@ -30,11 +30,11 @@ from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
 from autograder.grading.course.create import make_course
 from autograder.grading.limits import Limits
+from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
-from autograder.grading.submission.shared_lock import SharedLock
-from autograder.messages.interface import message
+from autograder.messages.learner import message
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run

@@ -18,7 +18,7 @@ from ...authoring.build import COURSE, Collection
 from ...authoring.notebooks import source_notebook, to_text
 from ...authoring.source import digest
 from ...errors import UserError
-from .nbgrader_path import put_interpreter_on_path
+from ..nbgrader_path import put_interpreter_on_path
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"

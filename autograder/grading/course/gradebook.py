@@ -26,7 +26,8 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from ..submission.sanitize import Released
 from ..submission.scores import NotebookScores, Score
 from .gradebook_rows import AssignmentLayout, NotebookLayout, Rows, layout_of
-from .standings import Standing, seconds_late, standings
+from .late_penalty import LatePenalty, apply_penalty, no_penalty
+from .standings import Standing, standings
 
 _T = TypeVar("_T")
 PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
@@ -47,10 +48,10 @@ class ReleasedNotebook:
 class Book:
     """An open gradebook of one course.
 
-    `penalty(student, score, seconds late)` is nbgrader's late penalty.
+    `penalty` is the rule of `late_penalty`.
     """
 
-    def __init__(self, gradebook: Gradebook, penalty: Any) -> None:
+    def __init__(self, gradebook: Gradebook, penalty: LatePenalty = no_penalty) -> None:
         self._gradebook, self._db, self._penalty = gradebook, gradebook.db, penalty
         self._layouts: dict[str, AssignmentLayout] = {}
         self._patience = PATIENCE
@@ -187,7 +188,7 @@ class Book:
         before = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
         graded = {notebook.id: notebook.graded for notebook in self._layout(assignment).notebooks}
         scores = {each.id: rows.score(each.id, graded[each.notebook_id]) for each in submission.notebooks}
-        self._settle(submission, student, scores)
+        apply_penalty(submission, student, scores, self._penalty)
         after = {each.id: each.late_submission_penalty or 0.0 for each in submission.notebooks}
         return any(abs(after[id] - before[id]) > 1e-9 for id in after)
 
@@ -218,16 +219,9 @@ class Book:
             if not wanted.due:
                 rows.change(SubmittedNotebook, submitted, late_submission_penalty=None)
         if wanted.due:
-            self._settle(self._db.get(SubmittedAssignment, submission, populate_existing=True), student, scores)
+            stored = self._db.get(SubmittedAssignment, submission, populate_existing=True)
+            apply_penalty(stored, student, scores, self._penalty)
         return sum(scores.values())
-
-    def _settle(self, submission: SubmittedAssignment, student: str, scores: Mapping[str, float]) -> None:
-        """Set the late penalties of a submission's notebooks from their scores."""
-        late = seconds_late(submission)
-        for submitted in submission.notebooks:
-            score = scores[submitted.id]
-            owed = self._penalty(student, score, late) if late > 0 else None
-            submitted.late_submission_penalty = None if owed is None else min(max(owed, 0), score)
 
     def _layout(self, assignment: str) -> AssignmentLayout:
         if assignment not in self._layouts:

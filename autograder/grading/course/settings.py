@@ -1,4 +1,4 @@
-"""The settings in nbgrader_config.py: folders, late penalty, sandbox limits."""
+"""The settings in nbgrader_config.py: folders, languages, sandbox limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 
 from nbgrader.apps import NbGrader
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from ...errors import UserError
@@ -104,12 +103,6 @@ class CourseSettings:
     def isolation(self) -> SandboxTraits:
         """The course's limits and isolation."""
         return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
-
-    def late_penalty(self, student: str, score: float, seconds: float) -> float | None:
-        step = AssignLatePenalties(config=self.config)
-        step.init_plugin()
-        penalty: float | None = step.plugin_inst.late_submission_penalty(student, score, seconds)
-        return penalty
 
     def _path(self, kind: str, student: str, assignment: str) -> Path:
         return Path(self.directory.format_path(kind, student, assignment))

@@ -1,4 +1,4 @@
-"""Snapshots of a course and an assignment: plain data that another process can grade with."""
+"""Snapshots of a course and an assignment as plain data, for another process."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class CourseSnapshot:
 
 @dataclass(frozen=True)
 class AssignmentSnapshot:
-    """An assignment's released notebooks and files, the latter in base64 by relative path. It can be pickled.
+    """An assignment with its released notebooks and files. It can be pickled.
 
-    `due` is whether it has a due date. Equal digests mean equal snapshots.
+    `files` are in base64 by relative path. `due` is whether it has a due date. Equal digests mean equal snapshots.
     """
 
     name: str

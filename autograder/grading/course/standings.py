@@ -8,6 +8,8 @@ from typing import Any
 from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
 from sqlalchemy import func
 
+from .late_penalty import seconds_late
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -19,11 +21,6 @@ class Standing:
     flagged: bool
     by_hand: bool  # has a manual score
     waiting: bool  # needs manual grading
-
-
-def seconds_late(submission: SubmittedAssignment) -> float:
-    """Return the seconds by which a submission was late. nbgrader's method fails on an extension without a due date."""
-    return float(submission.total_seconds_late) if submission.assignment.duedate else 0.0
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:

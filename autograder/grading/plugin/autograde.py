@@ -15,11 +15,11 @@ from ..course.folders import drop_record
 from ..course.gradebook import Book, ReleasedNotebook
 from ..course.remarks import Remarks, RemarksFolder
 from ..course.sandbox_traits import SandboxTraits
-from ..sandbox.restarting_engine import NoTemplate
+from ..sandbox.restarting_engine import NoForkServer
 from ..submission.attachments import find_extras, refuse_linked_notebook, remove_copies
 from ..submission.folder import read_submission
 from ..submission.grader import Job, close_graders, process_grader
-from ..submission.reasons import list_changes, list_incidents
+from ..submission.review_reasons import list_changes, list_incidents
 from ..submission.sanitize import Unreadable, parse, sanitize
 
 
@@ -84,7 +84,7 @@ class RunIsolated(SandboxTraits):
         grader = process_grader(self.limits(), self.isolation == "full")
         try:
             outcome = grader.run(_job(Path.cwd(), ours), nb, self._beside(ours))  # cwd: the course's root
-        except NoTemplate:
+        except NoForkServer:
             close_graders()  # a server goes on: start a new engine at the next click
             raise
         for note in outcome.notes:
@@ -152,5 +152,5 @@ def _job(root: Path, ours: Any) -> Job:
 def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
     """Return the notebooks of an assignment by name, and whether it has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
-        book = Book(gradebook, None)
+        book = Book(gradebook)
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])

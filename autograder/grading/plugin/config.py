@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from ...authoring.notebooks import ClearSolutions, OneLanguage, settings
 from ...language import LANGUAGES
-from ..course.nbgrader_path import put_interpreter_on_path
+from ..nbgrader_path import put_interpreter_on_path
 from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
 from .autograde import KeepRemarks, RunIsolated, Sanitize

@@ -22,7 +22,7 @@ from ..course.settings import CourseSettings
 from ..course.standings import standings
 from ..submission.sanitize import Unreadable, read
 from .counts import Answered, Graded
-from .reasons import in_both_languages
+from .reason_translation import in_both_languages
 
 _NOT_GRADED = Text("handed in, but not graded yet", "работа сдана, но ещё не проверена")
 _NOT_IN_BOOK = Text(

@@ -16,13 +16,13 @@ from ...checking.card import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
 from ...language import LANGUAGES, Text
-from ...messages.interface import MESSAGES
+from ...messages.learner import MESSAGES
 from ...messages.report import WORDS, label_of, said
 from ..course.settings import course_settings
 from .collect import collect
 from .counts import BROKEN, FLAGS, HELD_BACK, NO_VERDICT, Answered, Graded, Wrong
 from .plots import COLOURS, bins, histogram, shares
-from .reasons import in_both_languages
+from .reason_translation import in_both_languages
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
 _LEADING = 3  # misunderstandings at the top of the page

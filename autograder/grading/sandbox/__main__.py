@@ -1,4 +1,4 @@
-"""Entry point of the template process, started by `engine`.
+"""Entry point of the fork server, started by `engine`.
 
 The process isolates itself while it is small, then imports torch and warms up.
 
@@ -13,19 +13,19 @@ import sys
 
 from .libc import CannotIsolate
 from .memory import gc_frozen, use_heap
-from .namespaces import isolate_template
+from .namespaces import isolate_fork_server
 
 control = socket.socket(fileno=int(sys.argv[1]))
 isolated = sys.argv[2] == "full"
 try:
     if isolated:
-        isolate_template()
+        isolate_fork_server()
     use_heap()
     with gc_frozen():
-        from .template import Template  # imports torch: after isolation, with the collector off
+        from .fork_server import ForkServer  # imports torch: after isolation, with the collector off
 
-        template = Template(control, isolated)
+        server = ForkServer(control, isolated)
 except CannotIsolate as refused:
     control.send(json.dumps({"refused": str(refused)}).encode())
     sys.exit(1)
-template.serve()
+server.serve()

@@ -20,7 +20,7 @@ _Handlers = dict[int, Callable[..., object]]
 
 
 class ActiveHooks:
-    """A comparison of the active hooks with those of the template."""
+    """A comparison of the active hooks with those of the fork server."""
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()

@@ -1,9 +1,9 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
 Most cells of a submission are unchanged since the release, and reading them takes a good part of their run time. The
-template runs them once, and children find the results in the cache. A key consists of the source, the cell's name (with
-its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot contain
-one.
+fork server runs them once, and children find the results in the cache. A key consists of the source, the cell's name
+(with its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot
+contain one.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _mount_empty(disk_bytes: int) -> None:
         _show(opened, path, is_folder)
 
 
-@functools.cache  # computed once, by the template, before anything is covered
+@functools.cache  # computed once, by the fork server, before anything is covered
 def _below_writable() -> list[Path]:
     return [path for path in visible() if path.is_relative_to(HOME) or path.is_relative_to(TMP)]
 

@@ -1,7 +1,7 @@
 """Tamper detection for torch, the builtins, IPython and the course's code.
 
-Every child is a fork of one template, so in an untouched child each of these names has the same object. Only namespaces
-that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
+A student's process is a fork of the fork server. Unless it tampers with a name, the name has the same object in both.
+Only namespaces that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Names:
 class Guard:
     """The watched objects, and a detector of their changes.
 
-    It is created in the template before any student code runs, and keeps the originals alive.
+    It is created in the fork server before any student code runs, and keeps the originals alive.
     """
 
     def __init__(self, exercises: LessonModules) -> None:

@@ -1,4 +1,4 @@
-"""The template's heap layout, so that forked children copy few pages.
+"""The fork server's heap layout, so that forked children copy few pages.
 
 The heap is contiguous, in huge pages, and free blocks are filled in advance: a child that allocated in them would copy
 a page for each.
@@ -121,10 +121,10 @@ def fill_holes() -> None:
     end = libc.sbrk(0) - libc.mallinfo2().keepcost
     _fill(libc.malloc, libc.free, _ANY, end)
     _fill(_python.PyObject_Malloc, _python.PyObject_Free, _SMALL, end)
-    for _ in range(_MOST_OF_AN_ARENA):  # fill the last arena: the template itself needs little of it
+    for _ in range(_MOST_OF_AN_ARENA):  # fill the last arena: the fork server itself needs little of it
         _python.PyObject_Malloc(_SMALL[0])
 
 
 def begin_fresh() -> None:
-    """Leave the huge page in which the template allocates, in a child, so that none of its pages are copied."""
+    """Leave the huge page in which the fork server allocates, in a child, so that none of its pages are copied."""
     libc.malloc(_HUGE)

@@ -5,8 +5,8 @@ It needs kernel features only, no system package.
 Processes inside see the interpreter, the installed packages and the standard libraries, all read-only. They see empty
 folders for home and tmp, and only their own processes. They have no network and no capabilities, and can get none.
 
-The template is isolated once (`isolate_template`, `enter_root`), which is the expensive part. Each child is isolated
-further (`new_pid_namespace` in the template, `isolate_child` in the child).
+The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. Each child is
+isolated further (`new_pid_namespace` in the fork server, `isolate_child` in the child).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INSIDE, NOBODY = 1000, 65534  # the user inside; the user outside if the grader 
 _ALL = ["0", "0", "4294967295"]  # the uid_map of the machine itself, which maps all users to themselves
 
 
-def isolate_template() -> None:
+def isolate_fork_server() -> None:
     """Isolate the calling process, while it is small, from the machine's processes and mounts.
 
     Returns in a new process, the first of its PID namespace. The calling process waits for the new one and ends with
@@ -64,7 +64,7 @@ def isolate_template() -> None:
 
 
 def enter_root() -> None:
-    """Enter a separate file system, after `isolate_template`. Raises CannotIsolate if the kernel refuses."""
+    """Enter a separate file system, after `isolate_fork_server`. Raises CannotIsolate if the kernel refuses."""
     root.make(INSIDE)
     root.change()
     syscalls.program()  # created once, for all children
@@ -72,13 +72,13 @@ def enter_root() -> None:
 
 @contextlib.contextmanager
 def new_pid_namespace() -> Iterator[None]:
-    """Make the template's next fork the first process of a new PID namespace."""
+    """Make the fork server's next fork the first process of a new PID namespace."""
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
-    template = os.getpid()
+    server = os.getpid()
     try:
         yield
     finally:
-        if os.getpid() == template:
+        if os.getpid() == server:
             own = os.open("/proc/self/ns/pid", os.O_RDONLY)
             check("setns", libc.setns(own, _NEW_PIDS))
             os.close(own)
@@ -92,7 +92,7 @@ def isolate_child(limits: Limits) -> None:
     check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
     root.renew(limits.disk_bytes)
     check("sethostname", libc.sethostname(b"grading", 7))
-    # Whether the grader may read any child's memory. A user other than root has the capability inside the template
+    # Whether the grader may read any child's memory. A user other than root has the capability inside the fork server
     # only.
     may_look = os.geteuid() == 0 and bool(_effective_capabilities() >> _SYS_PTRACE & 1)
     if os.geteuid() == 0:

@@ -1,4 +1,4 @@
-"""An engine that starts on first use and is restarted if its template dies."""
+"""Restarts of an engine whose fork server died."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import time
 from ...errors import UserError
 from ..limits import Limits
 from .engine import Engine
-from .template_process import TemplateProcess
+from .fork_server_process import ForkServerProcess
 
-_STARTS = 2  # a template that dies twice is no accident
-_REAPED = 0.2  # seconds between the deaths of a template's children, which the kernel kills first, and its own
+_STARTS = 2  # a fork server that dies twice is no accident
+_REAPED = 0.2  # seconds between the deaths of a fork server's children, which the kernel kills first, and its own
 
 
-class NoTemplate(UserError):
-    """The template process died and is not restarted any more."""
+class NoForkServer(UserError):
+    """The fork server died and is not restarted any more."""
 
 
 class RestartingEngine:
-    """An engine for any number of threads, restarted once if its template dies.
+    """An engine for any number of threads, restarted once if its fork server dies.
 
-    `starting` is a template process that is getting ready, for the first start.
+    `starting` is a fork server that is getting ready, for the first start.
     """
 
-    def __init__(self, limits: Limits, *, isolated: bool = True, starting: TemplateProcess | None = None) -> None:
+    def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
         self._limits, self._isolated, self._starting = limits, isolated, starting
         self._left = _STARTS
         self._engine: Engine | None = None
@@ -36,24 +36,24 @@ class RestartingEngine:
             self._engine.close()
 
     def get(self) -> Engine:
-        """Return the engine, and start it if necessary. Raises NoTemplate if too many templates have died."""
+        """Return the engine, and start it if necessary. Raises NoForkServer if too many fork servers have died."""
         with self._lock:
             while self._engine is None:
                 if not self._left:
-                    raise NoTemplate(
-                        f"the template process ended {_STARTS} times (out of memory, or killed): grade again, with "
-                        "fewer --jobs if memory is short; what has been graded stays"
+                    raise NoForkServer(
+                        f"the fork server of all processes ended {_STARTS} times (out of memory, or killed): grade "
+                        "again, with fewer --jobs if memory is short; what has been graded stays"
                     )
                 self._left -= 1
                 starting, self._starting = self._starting, None
                 try:
                     self._engine = Engine(self._limits, isolated=self._isolated, starting=starting)
                 except RuntimeError:
-                    continue  # the template died during the start
+                    continue  # the fork server died during the start
             return self._engine
 
     def lost(self, engine: Engine) -> bool:
-        """Return whether the template of `engine` has died. If so, `get` starts another one."""
+        """Return whether the fork server of `engine` has died. If so, `get` starts another one."""
         until = time.monotonic() + _REAPED
         while engine.alive and time.monotonic() < until:
             time.sleep(0.02)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...checking.observe import Raised, Run, decode_run, encode_run
 from ...language import LANGUAGES, Note
-from ...messages.interface import MESSAGES
+from ...messages.learner import MESSAGES
 
 _LONGEST = 4000  # characters of a text on a card
 _MOST = 50  # notes on one run, or edited inputs
@@ -16,7 +16,7 @@ _MOST = 50  # notes on one run, or edited inputs
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Everything that a template runs before its first child, as JSON data."""
+    """Everything that a fork server runs before its first child, as JSON data."""
 
     lesson: str
     modules: dict[str, str] = field(default_factory=dict)  # redacted exercises; empty where children load them

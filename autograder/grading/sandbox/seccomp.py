@@ -52,7 +52,7 @@ class _Program(ctypes.Structure):
 
 @functools.cache
 def program() -> _Program:
-    """Return the filter for this machine, created once by the template for all its children."""
+    """Return the filter for this machine, created once by the fork server for all its children."""
     column, machine, prctl = _MACHINES[os.uname().machine]
     steps = [
         (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),

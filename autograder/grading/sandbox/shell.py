@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
-from ...messages.interface import message
+from ...messages.learner import message
 from .audit_hook import Refused
 from .shell_commands import Store, run_command
 
@@ -172,7 +172,7 @@ class Shell(InteractiveShell):
     system = system_piped  # IPython has both names
 
     def init_virtualenv(self) -> None:
-        """Do nothing: the template already runs in the right environment."""
+        """Do nothing: the fork server already runs in the right environment."""
 
 
 def _said(error: object) -> str:

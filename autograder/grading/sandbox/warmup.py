@@ -1,4 +1,4 @@
-"""Warm-up of the template: IPython, a lesson's released cells, its probes.
+"""Warm-up of the fork server: IPython, a lesson's released cells, its probes.
 
 Each child inherits imported modules, filled caches and specialized bytecode. A child that did this itself would write
 to thousands of pages, and so copy them. Only code that every child may see runs here: no solution, no secret.

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..sandbox.engine import Child, Ended
+from ..sandbox.student_process import Ended, StudentProcess
 
 # Send at most this many bytes ahead. They fit into the socket buffer, so grader and child never deadlock on two full
 # sockets. A message has overhead, and JSON writes a character in at most 12 bytes.
@@ -21,7 +21,7 @@ class Dialogue:
     the child ends instead of answering.
     """
 
-    def __init__(self, child: Child, cells: Sequence[str | None]) -> None:
+    def __init__(self, child: StudentProcess, cells: Sequence[str | None]) -> None:
         self._child, self._cells = child, cells
         self._next = self._sent = 0  # the next cell to run, and the first unsent one
 

@@ -20,14 +20,15 @@ from ...checking.exercise import Exercise
 from ...errors import UserError
 from ..course import hidden_cases as hidden
 from ..limits import Limits
-from ..sandbox.engine import Ended, Engine
+from ..sandbox.engine import Engine
+from ..sandbox.fork_server_process import ForkServerProcess
 from ..sandbox.restarting_engine import RestartingEngine
-from ..sandbox.template_process import TemplateProcess
+from ..sandbox.student_process import Ended
+from ..shared_lock import SharedLock
 from .judgement import LessonJudge
 from .notebook_run import Outcome, run_notebook
 from .sanitize import Released
 from .self_test import grade_solution, warm_up
-from .shared_lock import SharedLock
 
 _INTERRUPTED = "a process ended while the course's own solution was graded, so nobody's answers were: grade again"
 
@@ -60,24 +61,24 @@ class Job:
 class Grader:
     """An execution service for submissions, for any number of threads.
 
-    `starting` is a template process that is getting ready, for the first engine.
+    `starting` is a fork server that is getting ready, for the first engine.
     """
 
-    def __init__(self, limits: Limits, *, isolated: bool = True, starting: TemplateProcess | None = None) -> None:
+    def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
         self._engine = RestartingEngine(limits, isolated=isolated, starting=starting)
         self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test for a job
         self._preparing = threading.Lock()
         self._lock = SharedLock()
 
     def close(self) -> None:
-        """Kill the template, and with it every child."""
+        """Kill the fork server, and with it every child."""
         self._engine.close()
 
     def prepare(self, job: Job) -> Engine:
         """Return an engine that has passed the self-test for `job`.
 
-        Raises UserError if the self-test fails, NoTemplate if too many templates have died, CannotIsolate if the kernel
-        refuses isolation.
+        Raises UserError if the self-test fails, NoForkServer if too many have died, CannotIsolate if the kernel refuses
+        isolation.
         """
         with self._preparing:
             while True:
@@ -87,8 +88,8 @@ class Grader:
                 self._prepare(job)
 
     def _prepare(self, job: Job) -> None:
-        """Try to prepare an engine. There is none yet if its template dies meanwhile."""
-        with ThreadPoolExecutor(1) as beside:  # starts the template while this core computes expected results
+        """Try to prepare an engine. There is none yet if its fork server dies meanwhile."""
+        with ThreadPoolExecutor(1) as beside:  # starts the fork server while this core computes expected results
             starting = beside.submit(self._engine.get)
             warming = beside.submit(lambda: _warm_up(starting.result(), job))
             judge = job.judge
@@ -106,7 +107,7 @@ class Grader:
     def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
         """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
 
-        Retries once if its process died, and again each time the template died. Retries once exclusively if the
+        Retries once if its process died, and again each time the fork server died. Retries once exclusively if the
         notebook ran out of time on a busy machine.
         Raises the exceptions of `prepare`.
         """
@@ -139,10 +140,10 @@ _graders: dict[tuple[Limits, bool], Grader] = {}
 _lock = threading.Lock()
 
 
-def process_grader(limits: Limits, isolated: bool, starting: TemplateProcess | None = None) -> Grader:
+def process_grader(limits: Limits, isolated: bool, starting: ForkServerProcess | None = None) -> Grader:
     """Return this process's grader for `limits`, made on the first call. It lives until `close_graders`.
 
-    `starting` is a template process that is getting ready, for a grader that is made now.
+    `starting` is a fork server that is getting ready, for a grader that is made now.
     """
     with _lock:
         key = limits, isolated

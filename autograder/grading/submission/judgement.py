@@ -15,7 +15,7 @@ from ...checking.expected import Expected
 from ...checking.judge import judge
 from ...checking.verdict import MIME, Verdict
 from ...language import Note
-from ...messages.interface import message
+from ...messages.learner import message
 from ..course.hidden_cases import ExpectedResults
 from ..sandbox.run_codec import unpack_run
 from .outputs import output

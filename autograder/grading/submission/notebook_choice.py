@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course.gradebook import ReleasedNotebook
-from .answer_cells import answers_of, has_cells_of
 from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
+from .unchanged_answers import answers_of, has_cells_of
 
 _MOST = 10  # notebooks with other names that are examined
 

@@ -10,14 +10,15 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import CHECK
-from ...checking import timeouts as overlong
+from ...checking import timeout_causes as overlong
 from ...checking.containment import TimeIsUp
 from ...checking.exercise import Exercise
 from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
-from ..sandbox.engine import Ended, Engine
+from ..sandbox.engine import Engine
 from ..sandbox.run_codec import unpack_note
+from ..sandbox.student_process import Ended
 from .dialogue import Dialogue
 from .judgement import Judgement, LessonJudge, explain_import, missing_module, stopped
 from .outputs import OutputBudget, safe_outputs

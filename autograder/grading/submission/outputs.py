@@ -12,7 +12,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from traitlets import Integer
 
-from ...messages.interface import message
+from ...messages.learner import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:

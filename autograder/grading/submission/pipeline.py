@@ -18,7 +18,7 @@ from ..sandbox.memory import gc_frozen
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput
-from .reasons import list_changes, list_incidents
+from .review_reasons import list_changes, list_incidents
 from .sanitize import Sanitized, Unreadable, parse, sanitize
 from .scores import NotebookScores, scores_of
 

@@ -23,9 +23,9 @@ _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
 def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
-    """Let the template run the public parts of a lesson.
+    """Let the fork server run the public parts of a lesson.
 
-    Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the template ends.
+    Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the fork server ends.
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
     if path:
@@ -36,7 +36,7 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
             if each.asks_for != "dict"  # a table of predictions is no program
         }
         engine.rehearse(Rehearsal(lesson.name, modules.redacted(), _plain_cells(source), mistakes=mistakes))
-    else:  # its exercises may change under a running engine: the template only loads their imports
+    else:  # its exercises may change under a running engine: the fork server only loads their imports
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
         imports = _imported(engine, lesson, _solved(source), files)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ...measure import graph_nodes
-from ..phrases import error_said
+from ..text_form import error_said
 from .model import Change, Frame, Gradient, Graph, Landed, Run, Sent
 from .saved import Holders, Storages
 from .torch_objects import (

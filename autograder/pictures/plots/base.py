@@ -24,8 +24,8 @@ from matplotlib.figure import Figure
 from ...checking.card import aside, inline
 from ...language import Note
 from ...messages.plots import word
-from ..phrases import text_is_enough
 from ..render.svg import svg_element
+from ..text_form import text_is_enough
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
 PIXELS = 96  # page pixels per inch

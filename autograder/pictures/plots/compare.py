@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...checking.allocations import SINGLE_NUMBER
 from ...language import Note
 from ...measure import tensors
-from ..phrases import error_said
+from ..text_form import error_said
 from .base import short
 
 MOST = 6  # functions in one plot

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from ...language import Note
 from ...learner.session import SESSION
 from ..graph.torch_objects import dtype_of
-from ..phrases import error_said, shape
+from ..text_form import error_said, shape
 from .base import Plot, Refused, number, short
 from .compare import failure
 

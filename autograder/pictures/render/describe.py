@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...language import grouped
 from ...messages.drawing import word
 from ..graph.model import Edge, Graph, Node, Saved, Tensor
-from ..phrases import shape
+from ..text_form import shape
 
 _PARTS = 8  # outputs listed with their own bytes
 _NAME = 60  # characters; a longer name makes a box wider than the page

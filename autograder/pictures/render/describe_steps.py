@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..graph.model import Frame, Gradient, Graph, Landed, Run
-from ..phrases import shape
+from ..text_form import shape
 from .describe import Telling
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import graphviz  # type: ignore[import-untyped]
 
 from ..graph.model import Edge, Node, Tensor
-from ..phrases import shape
+from ..text_form import shape
 from .describe import Telling
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
 

@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ..phrases import error_said
+from ..text_form import error_said
 from .svg import svg_element
 
 _SCALE = 1.5  # PNG pixels per page pixel: sharp on a dense screen; most of the time is spent on the pixels

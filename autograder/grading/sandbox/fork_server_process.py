@@ -1,6 +1,6 @@
-"""Handle of the template process, with a start that does not wait.
+"""Handle of the fork server, with a start that does not wait.
 
-Getting ready takes the template seconds, in which the caller can work.
+Getting ready takes the fork server seconds, in which the caller can work.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from types import TracebackType
 from ...errors import UserError
 from .libc import CannotIsolate
 
-LARGEST_REPLY = 4096  # bytes of one message from the template
+LARGEST_REPLY = 4096  # bytes of one message from the fork server
 NEEDS_LINUX = (
     "grading runs students' code in Linux namespaces, and this is not Linux: grade in a Docker container or on a Linux "
     "machine (the notebooks, `check` and `autograder report` work here)"
 )
 
 
-class TemplateProcess:
-    """A running template process; `control` is the socket to it.
+class ForkServerProcess:
+    """A running fork server; `control` is the socket to it.
 
     As a context manager it kills the process if it is still running.
     Raises UserError on another system than Linux.
@@ -54,16 +54,16 @@ class TemplateProcess:
                 start_new_session=True,
             )
 
-    def __enter__(self) -> TemplateProcess:
+    def __enter__(self) -> ForkServerProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.end()
 
     def wait(self) -> None:
-        """Wait until the template can be forked.
+        """Wait until the fork server can be forked.
 
-        Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the template has ended.
+        Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server has ended.
         """
         said = self.control.recv(LARGEST_REPLY)
         refused = json.loads(said or b"{}").get("refused")
@@ -72,14 +72,14 @@ class TemplateProcess:
         self.end()
         if refused:
             raise CannotIsolate(str(refused))
-        raise RuntimeError("the template process ended while it was starting; its message is above")
+        raise RuntimeError("the fork server ended while it was starting; its message is above")
 
     @property
     def alive(self) -> bool:
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Kill the template, and with it its children. Safe to call twice."""
+        """Kill the fork server, and with it its children. Safe to call twice."""
         self.process.kill()
         self.process.wait()
         self.control.close()

@@ -1,4 +1,4 @@
-"""The warm template process: each submission runs in a fork of it.
+"""The warm fork server: each submission runs in a fork of it.
 
 It has imported and run everything that lessons use. It has one thread and never uses CUDA: otherwise its forks would be
 unusable. It knows no solution, secret or course folder, and has a clean environment, so a child finds none of these in
@@ -34,8 +34,8 @@ from .warmup import warm_shell, warm_up
 from .worker import serve
 
 
-class Template:
-    """The template's server for the engine's requests.
+class ForkServer:
+    """The fork server's server for the engine's requests.
 
     Requests and answers are JSON objects on the socket `control`, until it is closed.
     """

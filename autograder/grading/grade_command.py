@@ -18,11 +18,11 @@ from .course.folders import describe_error
 from .course.gradebook import BookClosed
 from .course.settings import CourseSettings, course_settings
 from .interrupt import Interrupt
-from .progress import Progress
+from .progress_line import Progress
 from .regrade import grade_again
+from .sandbox.fork_server_process import ForkServerProcess
 from .sandbox.libc import CannotIsolate
-from .sandbox.restarting_engine import NoTemplate
-from .sandbox.template_process import TemplateProcess
+from .sandbox.restarting_engine import NoForkServer
 from .submission.grader import close_graders, process_grader
 from .submission.pipeline import Result
 from .summary import next_commands, printable, summary, table
@@ -33,7 +33,7 @@ _JOBS = len(os.sched_getaffinity(0))  # one per core: see `core_threads`
 def grade_course(
     root: Path,
     assignment: str | None,
-    starting: TemplateProcess,
+    starting: ForkServerProcess,
     interrupt: Interrupt,
     *,
     jobs: int | None,
@@ -74,7 +74,7 @@ def grade_course(
                     seen=progress.show,
                     waits=progress.wait,
                 )
-            except NoTemplate:
+            except NoForkServer:
                 raise
             except UserError as error:  # grade the others
                 refused[name] = error
@@ -111,7 +111,7 @@ def judge_again(
     root: Path,
     assignment: str,
     exercise: str,
-    starting: TemplateProcess,
+    starting: ForkServerProcess,
     interrupt: Interrupt,
     *,
     jobs: int | None,
@@ -143,8 +143,8 @@ def judge_again(
 
 
 @contextlib.contextmanager
-def _graders(course: CourseSettings, isolation: str | None, starting: TemplateProcess) -> Iterator[None]:
-    """Use the template `starting` for grading inside. Fatal errors become messages with the remedy."""
+def _graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
+    """Use the fork server `starting` for grading inside. Fatal errors become messages with the remedy."""
     isolated = (isolation or course.isolation.isolation) == "full"
     try:
         if starting.isolated == isolated:
