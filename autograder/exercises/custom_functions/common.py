@@ -17,12 +17,13 @@ from autograder.measure import live_bytes
 
 Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
 
+# part of every exercise, except those on state and on in-place operations
 EACH_CALL = aspect(
     "each_call",
     0,
     en="`forward` leaves its input as it was, and a second call of `apply` does not touch what the first one needs.",
     ru="`forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
-)  # of every Function, except in the exercises on state and on in-place operations
+)
 
 SECOND_ASPECTS = [
     EACH_CALL,

@@ -66,12 +66,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x[0, 0], x[0, 1] = 1.5, -1.5
     v = signed(rng, 3, 4)
     x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
-    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = (
-        -0.75,
-        1.25,
-        1.75,
-        -1.5,
-    )  # the sign of `x` does not determine the sign of its gradient
+    # the sign of `x` does not determine the sign of its gradient
+    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5
     yield Case(x=x, grad_output=v)
     yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
     yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))

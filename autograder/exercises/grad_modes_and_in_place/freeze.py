@@ -134,7 +134,7 @@ def _trainable(model: Module) -> list[Parameter]:
     return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
-def _freeze(parameters: Iterable[Parameter]) -> None:
+def _freeze(parameters: Iterable[torch.Tensor]) -> None:
     """Freeze parameters and drop their gradients, as the solution does."""
     for parameter in parameters:
         parameter.requires_grad_(False)
