@@ -3,19 +3,16 @@
 import ast
 import re
 from collections.abc import Iterator
-from fnmatch import fnmatch
 
 import pytest
 
 from autograder.authoring.source import REPOSITORY
 
 PACKAGE = REPOSITORY / "autograder"
-EXCLUDED = ("exercises/[!_]*.py",)  # patterns relative to PACKAGE; `*` matches subfolders as well
 LONGEST = 14  # words in the first line of a module's or class's docstring
 OPENING = re.compile(r"(What|Where|How|Whether|By|Of)\b")
 
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
-CHECKED = [file for file in FILES if not any(fnmatch(file, pattern) for pattern in EXCLUDED)]
 
 
 def docstrings(source: str) -> Iterator[tuple[ast.AST, int, str]]:
@@ -39,7 +36,7 @@ def complaints(file: str, source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("file", CHECKED)
+@pytest.mark.parametrize("file", FILES)
 def test_docstrings_follow_the_style(file):
     found = complaints(f"autograder/{file}", (PACKAGE / file).read_text(encoding="utf-8"))
     assert not found, "\n".join(found)
@@ -59,8 +56,3 @@ def test_complaints_name_file_and_line(source, expected):
     found = complaints("a.py", source)
     assert len(found) == len(expected)
     assert all(each.startswith(start) for each, start in zip(found, expected))
-
-
-def test_exclusions_match_files():
-    for pattern in EXCLUDED:
-        assert any(fnmatch(file, pattern) for file in FILES), pattern

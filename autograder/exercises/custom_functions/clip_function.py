@@ -1,4 +1,4 @@
-"""Extra exercise: a second output."""
+"""Extra exercise: a second output without a gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, apply, gradients, own_state, same_numbers
+from .common import (
+    EACH_CALL,
+    OVERWRITES_INPUT,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    gradients,
+    observe_state,
+    same_numbers,
+)
 
 
 @exercise(
@@ -71,7 +80,7 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
     gradient: object = None
     requires: dict[str, object] = {}
     with using_answer():
-        each = own_state(answer.Clip, x, v=v)
+        each = observe_state(answer.Clip, x, v=v)
         y = apply(answer.Clip, x)
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
@@ -91,8 +100,17 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), grad_output=signed(rng, 5).float())
 
 
-def _clipped(x: Tensor) -> tuple[Tensor, Tensor]:
+def _clip_with_share(x: Tensor) -> tuple[Tensor, Tensor]:
     return x.clamp(-1, 1), (x.abs() > 1).to(x.dtype).mean()
+
+
+class _Clip(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        clipped, share = _clip_with_share(x)
+        ctx.mark_non_differentiable(share)
+        return clipped, share
 
 
 @clip_function.mistake(
@@ -105,7 +123,7 @@ class marks_nothing(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         return clipped, share.detach()
 
     @staticmethod
@@ -121,7 +139,7 @@ class marks_both(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        outputs = _clipped(x)
+        outputs = _clip_with_share(x)
         ctx.mark_non_differentiable(*outputs)
         return outputs
 
@@ -140,7 +158,7 @@ class takes_one_gradient(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return clipped, share
 
@@ -157,7 +175,7 @@ class share_is_a_number(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         return clipped, share.item()
 
     @staticmethod
@@ -173,7 +191,7 @@ class number_for_share(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         share = share * x.numel()
         ctx.mark_non_differentiable(share)
         return clipped, share
@@ -191,7 +209,7 @@ class share_inside(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         share = 1 - share
         ctx.mark_non_differentiable(share)
         return clipped, share
@@ -209,7 +227,7 @@ class share_inside(Function):
 class clip_passes_everything(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return clipped, share
 
@@ -218,23 +236,14 @@ class clip_passes_everything(Function):
         return grad_clipped.clone()
 
 
-class _Clip(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Any:
-        ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
-        ctx.mark_non_differentiable(share)
-        return clipped, share
-
-
-@clip_function.mistake(*KEPT_OUTSIDE)
+@clip_function.mistake(*STATE_OUTSIDE_CTX)
 class clip_on_the_class(Function):
     inside: Any = None
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         clip_on_the_class.inside = x.abs() <= 1
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return clipped, share
 
@@ -243,7 +252,7 @@ class clip_on_the_class(Function):
         return grad_clipped * clip_on_the_class.inside
 
 
-@clip_function.mistake(*WRITES_OVER)
+@clip_function.mistake(*OVERWRITES_INPUT)
 class clips_the_input(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
@@ -275,7 +284,7 @@ class forward_returns_a_list(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Any:
         ctx.save_for_backward(x)
-        clipped, share = _clipped(x)
+        clipped, share = _clip_with_share(x)
         ctx.mark_non_differentiable(share)
         return [clipped, share]
 

@@ -1,4 +1,4 @@
-"""Extra exercise: torch.func."""
+"""Extra exercise: a Function that supports torch.func."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autograder.language import Text
 
 from .common import (
     EACH_CALL,
-    EDITS,
-    KEPT_OUTSIDE,
-    WRITES_OVER,
+    EDITS_GRAD_OUTPUT,
+    OVERWRITES_INPUT,
+    STATE_OUTSIDE_CTX,
     Function,
     apply,
     gradients,
-    or_error,
-    own_state,
+    observe_state,
+    result_or_error,
     same_numbers,
     second_derivative,
 )
@@ -83,7 +83,7 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone(), case.v.clone()
     with using_answer():
         leaf, given = x.clone().requires_grad_(), v.clone()
-        each = own_state(answer.Cube, leaf, v=v)
+        each = observe_state(answer.Cube, leaf, v=v)
         if not all(each.values()):
             return {"each_call": each}
         y = apply(answer.Cube, leaf)
@@ -94,13 +94,13 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
             product: Tensor = (apply(answer.Cube, t) * weight).sum()
             return product
 
-        batched = {"vmap": or_error(lambda: torch.func.vmap(answer.Cube.apply)(x))}
-        if x.dim() > 1 and isinstance(y, Tensor):  # these take their time: once is enough
-            found["torch.func.grad"] = or_error(lambda: torch.func.grad(weighted)(x, v))
-            found["second derivative"] = or_error(lambda: second_derivative(answer.Cube.apply, x, v, v))
-            batched["vmap of grad"] = or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
-            batched["vmap, in_dims=1"] = or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
-        forward = or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
+        batched = {"vmap": result_or_error(lambda: torch.func.vmap(answer.Cube.apply)(x))}
+        if x.dim() > 1 and isinstance(y, Tensor):  # slow, and one case is enough
+            found["torch.func.grad"] = result_or_error(lambda: torch.func.grad(weighted)(x, v))
+            found["second derivative"] = result_or_error(lambda: second_derivative(answer.Cube.apply, x, v, v))
+            batched["vmap of grad"] = result_or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
+            batched["vmap, in_dims=1"] = result_or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
+        forward = result_or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
     return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
 
 
@@ -145,7 +145,7 @@ class old_style(Function):
         return grad_output * 3 * ctx.saved_tensors[0] ** 2
 
 
-@cube_function.mistake(*KEPT_OUTSIDE)
+@cube_function.mistake(*STATE_OUTSIDE_CTX)
 class cube_on_the_class(_Cube):
     generate_vmap_rule = True
     x: Any = None
@@ -163,7 +163,7 @@ class cube_on_the_class(_Cube):
         return tangent * 3 * cube_on_the_class.x**2
 
 
-@cube_function.mistake(*WRITES_OVER)
+@cube_function.mistake(*OVERWRITES_INPUT)
 class cube_over_the_input(_Cube):
     generate_vmap_rule = True
 
@@ -172,7 +172,7 @@ class cube_over_the_input(_Cube):
         return x.pow_(3)
 
 
-@cube_function.mistake(*EDITS)
+@cube_function.mistake(*EDITS_GRAD_OUTPUT)
 class cube_in_place(_Cube):
     generate_vmap_rule = True
 

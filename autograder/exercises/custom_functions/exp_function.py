@@ -1,4 +1,4 @@
-"""Core exercise: the exponential keeps its result."""
+"""Core exercise: an exponential that saves its result."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from autograder.language import Text
 
 from .common import (
     EACH_CALL,
-    KEPT,
-    KEPT_OUTSIDE,
+    MEMORY_ENTRIES,
+    STATE_OUTSIDE_CTX,
     Function,
-    apply_own,
+    apply_custom,
     bytes_kept,
     gradient_after_edit,
     gradients,
-    own_state,
+    observe_state,
     same_numbers,
 )
 
@@ -53,9 +53,9 @@ from .common import (
         aspect(
             "bytes_kept",
             1,
-            en=f"After the forward pass on {KEPT} float64 numbers, and once the caller has dropped the input, only the "
+            en=f"After the forward pass on {MEMORY_ENTRIES} float64 numbers, and once the caller has dropped the input, only the "
             "bytes of the result are alive.",
-            ru=f"После прямого прохода по {KEPT} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
+            ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
             "только результат.",
         ),
         aspect(
@@ -85,18 +85,18 @@ from .common import (
 def exp_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        each = own_state(answer.Exp, x, v=v)
-        y = apply_own(answer.Exp, x)
+        each = observe_state(answer.Exp, x, v=v)
+        y = apply_custom(answer.Exp, x)
         gradient = gradients(y, [x], v)[0]
         edited = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="result")
         after_input = gradient_after_edit(answer.Exp, case.x, case.grad_output, edited="input")
-        # counted on a tensor of its own: once is enough
-        kept = bytes_kept(answer.Exp, KEPT, drop_input=True) if case.x.dim() == 2 else 0
+        # measured on a tensor of its own, so one case is enough
+        kept = bytes_kept(answer.Exp, MEMORY_ENTRIES, drop_input=True) if case.x.dim() == 2 else 0
     return {
         "each_call": each,
         "derivative": {"value": y, "gradient": gradient},
         "grad_output_after": {"grad_output unchanged": same_numbers(v, case.grad_output)},
-        "bytes_kept": AtMost(KEPT * 8 + 64, kept),
+        "bytes_kept": AtMost(MEMORY_ENTRIES * 8 + 64, kept),
         "result_edited_before_backward": edited,
         "after_edits": {"input": after_input, "result": edited},
     }
@@ -331,7 +331,7 @@ class input_as_attribute(Function):
         return grad_output * ctx.x.exp()
 
 
-@exp_function.mistake(*KEPT_OUTSIDE)
+@exp_function.mistake(*STATE_OUTSIDE_CTX)
 class kept_on_the_class(Function):
     kept: Any = None
 

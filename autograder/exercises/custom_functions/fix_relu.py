@@ -1,4 +1,4 @@
-"""Core exercise: the kink of the relu."""
+"""Core exercise: the gradient of ReLU at zero."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
-from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_derivative
+from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, observe_first
 
 
 @exercise(
@@ -56,7 +56,7 @@ from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_deriva
     ],
 )
 def fix_relu(answer: Any, case: Case) -> dict[str, object]:
-    return first_derivative(answer.ReLU, case, "derivative")
+    return observe_first(answer.ReLU, case, "derivative")
 
 
 @fix_relu.cases
@@ -66,7 +66,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x[0, 0], x[0, 1] = 1.5, -1.5
     v = signed(rng, 3, 4)
     x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
-    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5  # no sign of a gradient follows from its place
+    # the sign of `x` does not determine the sign of its gradient
+    v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5
     yield Case(x=x, grad_output=v)
     yield Case(x=torch.tensor([0.0, -2.0, 0.5]), grad_output=signed(rng, 3).float())
     yield Case(x=torch.tensor(0.0, dtype=torch.float64), grad_output=signed(rng))
@@ -126,7 +127,7 @@ class clips_grad_output(Function):
         return grad_output.clamp(min=0)
 
 
-@fix_relu.mistake(*WRITES_OVER)
+@fix_relu.mistake(*OVERWRITES_INPUT)
 class relu_in_place(Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor) -> Tensor:
@@ -138,7 +139,7 @@ class relu_in_place(Function):
         return grad_output * (ctx.saved_tensors[0] > 0)
 
 
-@fix_relu.mistake(*KEPT_OUTSIDE)
+@fix_relu.mistake(*STATE_OUTSIDE_CTX)
 class mask_on_the_class(Function):
     mask: Any = None
 

@@ -1,4 +1,4 @@
-"""Core exercise: right once, wrong the second time."""
+"""Core exercise: a Function with a wrong second derivative."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from torch.autograd.function import once_differentiable
 from autograder.checking.exercise import Case, exercise
 from autograder.language import Text
 
-from .common import _SECOND_ASPECTS, EDITS, KEPT_OUTSIDE, WRITES_OVER, Function, observe_both, second_cases
+from .common import (
+    EDITS_GRAD_OUTPUT,
+    OVERWRITES_INPUT,
+    SECOND_ASPECTS,
+    STATE_OUTSIDE_CTX,
+    Function,
+    observe_both,
+    second_cases,
+)
 
 
 @exercise(
@@ -23,7 +31,7 @@ from .common import _SECOND_ASPECTS, EDITS, KEPT_OUTSIDE, WRITES_OVER, Function,
     difficulty=2,
     minutes=10,
     rtol=1e-4,
-    aspects=_SECOND_ASPECTS,
+    aspects=SECOND_ASPECTS,
     hints=[
         Text(
             "Which of the tensors that `backward` uses does autograd know as functions of `x`?",
@@ -49,7 +57,7 @@ fix_sinh.cases(second_cases)
 
 
 class _SinhForward(Function):
-    """The forward pass that the mistakes share; it saves its input."""
+    """Forward pass of most mistakes, which saves its input."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -57,7 +65,7 @@ class _SinhForward(Function):
         return torch.sinh(x)
 
 
-@fix_sinh.mistake(*KEPT_OUTSIDE)
+@fix_sinh.mistake(*STATE_OUTSIDE_CTX)
 class sinh_on_the_class(Function):
     x: Any = None
 
@@ -71,7 +79,7 @@ class sinh_on_the_class(Function):
         return grad_output * torch.cosh(sinh_on_the_class.x)
 
 
-@fix_sinh.mistake(*WRITES_OVER)
+@fix_sinh.mistake(*OVERWRITES_INPUT)
 class sinh_over_the_input(_SinhForward):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -84,7 +92,7 @@ class sinh_over_the_input(_SinhForward):
         return grad_output * torch.sqrt(1 + ctx.saved_tensors[0] ** 2)
 
 
-@fix_sinh.mistake(*EDITS)
+@fix_sinh.mistake(*EDITS_GRAD_OUTPUT)
 class sinh_in_place(_SinhForward):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""Extra exercise: write the test."""
+"""Extra exercise: a test for custom Functions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from autograder.language import Text
 from .common import Function
 
 
-# What the learner's test is tried on: Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
-class _Damp(Function):
-    """Right: it saves its inputs and computes both gradients."""
+# The learner's test runs on Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
+class _RightByInputs(Function):
+    """Right Function that saves its inputs and computes both gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -35,8 +35,8 @@ class _Damp(Function):
         return grad_output * decay, -grad_output * x * decay
 
 
-class _RightByOutput(_Damp):
-    """Right: it saves its result, and returns None where nobody asks."""
+class _RightByOutput(_RightByInputs):
+    """Right Function that saves its result and computes only the gradients needed."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ class _RightByOutput(_Damp):
 
 
 class _RightBySetup(Function):
-    """Right: the newer form, and a division instead of a product."""
+    """Right Function with `setup_context`, and a division instead of a product."""
 
     @staticmethod
     def forward(x: Tensor, k: Tensor) -> Tensor:
@@ -62,11 +62,11 @@ class _RightBySetup(Function):
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
-    backward = staticmethod(_Damp.backward)
+    backward = staticmethod(_RightByInputs.backward)
 
 
-class _WrongValue(_Damp):
-    """Another function with its right derivative: `gradcheck` alone lets it pass."""
+class _WrongValue(_RightByInputs):
+    """Another function with its right derivative, which `gradcheck` alone accepts."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -80,27 +80,27 @@ class _WrongValue(_Damp):
         return grad_output * growth, grad_output * x * growth
 
 
-class _WrongLocal(_Damp):
+class _WrongLocal(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x, k = ctx.saved_tensors
         return torch.exp(-k), -x * torch.exp(-k)
 
 
-class _WrongSwapped(_Damp):
+class _WrongSwapped(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        for_x, for_k = _Damp.backward(ctx, grad_output)
+        for_x, for_k = _RightByInputs.backward(ctx, grad_output)
         return for_k, for_x
 
 
-class _WrongSecondInput(_Damp):
+class _WrongSecondInput(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
-        return _Damp.backward(ctx, grad_output)[0], None
+        return _RightByInputs.backward(ctx, grad_output)[0], None
 
 
-class _WrongForNegative(_Damp):
+class _WrongForNegative(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x, k = ctx.saved_tensors
@@ -108,7 +108,7 @@ class _WrongForNegative(_Damp):
         return grad_output * decay, -grad_output * x.abs() * decay
 
 
-class _WrongIntermediate(_Damp):
+class _WrongIntermediate(_RightByInputs):
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
         decay = torch.exp(-k)
@@ -121,38 +121,56 @@ class _WrongIntermediate(_Damp):
         return grad_output * decay, -grad_output * x * decay
 
 
-class _WrongEdits(_Damp):
+class _WrongEdits(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x, k = ctx.saved_tensors
         for_k = -grad_output * x * torch.exp(-k)
-        if torch.is_grad_enabled():  # as real ones are: gentle only while a second derivative is wanted
+        if torch.is_grad_enabled():  # as in real code: autograd would record the edit
             return grad_output * torch.exp(-k), for_k
         return grad_output.mul_(torch.exp(-k)), for_k
 
 
-def _unnamed(function: Any) -> Any:
-    """The same class under a name that tells nothing: torch's errors and warnings name a Function after its class."""
+def _without_name(function: Any) -> Any:
+    """Return the same class under a neutral name.
+
+    torch's errors and warnings name a Function after its class.
+    """
     body = {key: value for key, value in vars(function).items() if key not in ("__dict__", "__weakref__", "__doc__")}
     return type(function)("GivenFunction", function.__bases__, {**body, "__module__": "__main__"})
 
 
-RIGHT = tuple(map(_unnamed, (_Damp, _RightByOutput, _RightBySetup)))
+RIGHT = tuple(map(_without_name, (_RightByInputs, _RightByOutput, _RightBySetup)))
 
 
 WRONG = {
-    "catches_wrong_value": _unnamed(_WrongValue),
-    "catches_local_derivative": _unnamed(_WrongLocal),
-    "catches_swapped": _unnamed(_WrongSwapped),
-    "catches_missing_gradient": _unnamed(_WrongSecondInput),
-    "catches_negative": _unnamed(_WrongForNegative),
-    "catches_second_derivative": _unnamed(_WrongIntermediate),
-    "catches_edited_grad_output": _unnamed(_WrongEdits),
+    "catches_wrong_value": _without_name(_WrongValue),
+    "catches_local_derivative": _without_name(_WrongLocal),
+    "catches_swapped": _without_name(_WrongSwapped),
+    "catches_missing_gradient": _without_name(_WrongSecondInput),
+    "catches_negative": _without_name(_WrongForNegative),
+    "catches_second_derivative": _without_name(_WrongIntermediate),
+    "catches_edited_grad_output": _without_name(_WrongEdits),
 }
 
 
-def _caught(name: str, points: float, en: str, ru: str) -> Any:
+def _refusal(name: str, points: float, en: str, ru: str) -> Any:
+    """Return the aspect that a wrong Function is refused."""
     return aspect(name, points, en=f"{en} is refused.", ru=f"{ru} отвергается.")
+
+
+def _run_answer(answer: Any, function: Any, right: bool) -> object:
+    """Return what the learner's test returns for `function`, or False if it refuses by an exception.
+
+    A failed assertion or gradient check is a refusal. For a wrong Function, so is any RuntimeError. For a right
+    one, a RuntimeError is a bug of the test, and the learner should read it.
+    """
+    try:
+        return answer.is_right_function(function)
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, (AssertionError, GradcheckError) if right else (AssertionError, RuntimeError)):
+            return False
+        raise
 
 
 @exercise(
@@ -167,38 +185,38 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
             en="Every right Function is accepted, however it is written.",
             ru="Любая правильная функция принимается, как бы она ни была написана.",
         ),
-        _caught("catches_wrong_value", 0.5, "A Function with another value", "Функция с другим значением"),
-        _caught(
+        _refusal("catches_wrong_value", 0.5, "A Function with another value", "Функция с другим значением"),
+        _refusal(
             "catches_local_derivative",
             0.5,
             "A Function that leaves `grad_output` out",
             "Функция, в которой не учтён `grad_output`,",
         ),
-        _caught(
+        _refusal(
             "catches_swapped",
             0.5,
             "A Function with its two gradients swapped",
             "Функция с переставленными градиентами",
         ),
-        _caught(
+        _refusal(
             "catches_missing_gradient",
             0.5,
             "A Function that returns no gradient for the second input",
             "Функция, которая не возвращает градиента для второго входа,",
         ),
-        _caught(
+        _refusal(
             "catches_negative",
             0.5,
             "A Function that is right for positive `x` only",
             "Функция, верная только при положительных `x`,",
         ),
-        _caught(
+        _refusal(
             "catches_second_derivative",
             1,
             "A Function whose second derivative is wrong",
             "Функция с неверной второй производной",
         ),
-        _caught(
+        _refusal(
             "catches_edited_grad_output",
             0.5,
             "A Function that changes `grad_output`",
@@ -229,28 +247,15 @@ def _caught(name: str, points: float, en: str, ru: str) -> Any:
 )
 def is_right_function(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
-        said, refuses = case.others.tried(lambda function, right: _said(answer, function, right))
-    right, refused = all(said), list(refuses.values())
-    accepted = "None" if None in said else sum(map(bool, said)) if right or not any(said) else "some"
+        returned, refuses = case.others.tried(lambda function, right: _run_answer(answer, function, right))
+    right, refused = all(returned), list(refuses.values())
+    accepted = "None" if None in returned else sum(map(bool, returned)) if right or not any(returned) else "some"
     return {"accepts_right": right, **refuses, "accepted": accepted, "refused": refused if right else None}
 
 
 @is_right_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
-
-
-def _said(answer: Any, function: Any, right: bool) -> object:
-    """What the learner's test says of `function`. An assertion or a check of gradients that fails is a refusal.
-
-    So is any RuntimeError over a wrong one; over a right one it is a fault of the test, and its text is worth reading.
-    """
-    try:
-        return answer.is_right_function(function)
-    except AnswerRaised as raised:
-        if isinstance(raised.__cause__, (AssertionError, GradcheckError) if right else (AssertionError, RuntimeError)):
-            return False
-        raise
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the card and `reproduce` use the first
 
 
 def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
@@ -259,10 +264,10 @@ def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
 
 
 @cache
-def _checks(
+def _run_checks(
     function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
 ) -> bool:
-    """A test with some of its parts left out."""
+    """Run a right test without the parts that are switched off."""
     x, k = _inputs(positive)
     if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):
         return False
@@ -302,7 +307,7 @@ def refuses_everything(function: Any) -> bool:
 )
 def compares_exactly(function: Any) -> bool:
     x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)
-    return torch.equal(function.apply(x, k), x * torch.exp(-k)) and _checks(function)
+    return torch.equal(function.apply(x, k), x * torch.exp(-k)) and _run_checks(function)
 
 
 @is_right_function.mistake(
@@ -310,7 +315,7 @@ def compares_exactly(function: Any) -> bool:
     ru="Похоже, что для правильной функции тест возвращает None: забыт `return True`.",
 )
 def forgets_to_return(function: Any) -> None:
-    _checks(function)
+    _run_checks(function)
 
 
 @is_right_function.mistake(
@@ -332,7 +337,7 @@ def calls_an_instance(function: Any) -> bool:
     "тоже не смотрит.",
 )
 def gradcheck_alone(function: Any) -> bool:
-    return _checks(function, value=False, second=False, edit=False)
+    return _run_checks(function, value=False, second=False, edit=False)
 
 
 @is_right_function.mistake(
@@ -342,7 +347,7 @@ def gradcheck_alone(function: Any) -> bool:
     "формулой, а не изменился ли `grad_output`, тест должен проверить сам.",
 )
 def both_gradchecks_alone(function: Any) -> bool:
-    return _checks(function, value=False, edit=False)
+    return _run_checks(function, value=False, edit=False)
 
 
 @is_right_function.mistake(
@@ -352,17 +357,17 @@ def both_gradchecks_alone(function: Any) -> bool:
     "`grad_output`, тест не касается.",
 )
 def value_and_first_alone(function: Any) -> bool:
-    return _checks(function, second=False, edit=False)
+    return _run_checks(function, second=False, edit=False)
 
 
 @is_right_function.mistake(*is_right_function.mistakes["gradcheck_alone"].says)
 def gradcheck_alone_on_positive(function: Any) -> bool:
-    return _checks(function, value=False, second=False, edit=False, positive=True)
+    return _run_checks(function, value=False, second=False, edit=False, positive=True)
 
 
 @is_right_function.mistake(*is_right_function.mistakes["both_gradchecks_alone"].says)
 def both_gradchecks_alone_on_positive(function: Any) -> bool:
-    return _checks(function, value=False, edit=False, positive=True)
+    return _run_checks(function, value=False, edit=False, positive=True)
 
 
 @is_right_function.mistake(
@@ -372,7 +377,7 @@ def both_gradchecks_alone_on_positive(function: Any) -> bool:
     "производной.",
 )
 def never_compares_the_value(function: Any) -> bool:
-    return _checks(function, value=False)
+    return _run_checks(function, value=False)
 
 
 @is_right_function.mistake(
@@ -381,7 +386,7 @@ def never_compares_the_value(function: Any) -> bool:
     "входит.",
 )
 def only_first(function: Any) -> bool:
-    return _checks(function, second=False)
+    return _run_checks(function, second=False)
 
 
 @is_right_function.mistake(
@@ -391,7 +396,7 @@ def only_first(function: Any) -> bool:
     "делает. Или у этого тензора dtype не тот, что у результата: тогда `backward` получает копию.",
 )
 def never_looks_at_grad_output(function: Any) -> bool:
-    return _checks(function, edit=False)
+    return _run_checks(function, edit=False)
 
 
 @is_right_function.mistake(
@@ -399,7 +404,7 @@ def never_looks_at_grad_output(function: Any) -> bool:
     ru="Похоже, что все `x` в тесте положительны, и неверный знак остаётся незамеченным.",
 )
 def only_positive(function: Any) -> bool:
-    return _checks(function, positive=True)
+    return _run_checks(function, positive=True)
 
 
 @is_right_function.mistake(

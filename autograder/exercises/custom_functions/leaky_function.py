@@ -1,4 +1,4 @@
-"""Extra exercise: what is not yours."""
+"""Extra exercise: a backward pass that changes its incoming gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, apply, gradients, own_state
+from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, apply, gradients, observe_state
 
 
 @exercise(
@@ -61,10 +61,11 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
-        each = own_state(answer.Leaky, x, case.slope, v=v)
+        each = observe_state(answer.Leaky, x, case.slope, v=v)
         y = apply(answer.Leaky, x, case.slope)
         first = {"value": y, "gradient": gradients(y, [x], v)[0]}
-        # The newest node runs first, and gets the very tensor that `exp` gets after it. Asked for both, or it is skipped.
+        # The newest node runs first and gets the same tensor as `exp` after it. Without `x` in the list of inputs,
+        # autograd would skip the node.
         both = neighbour.exp() + apply(answer.Leaky, x, case.slope)
         beside = gradients(both, [neighbour, x], case.grad_output.clone())[0]
     return {"each_call": each, "derivative": first, "others": {"grad_output": v, "neighbour.grad": beside}}
@@ -88,7 +89,7 @@ class _Leaky(Function):
         return torch.where(x < 0, slope * x, x)
 
 
-@leaky_function.mistake(*KEPT_OUTSIDE)
+@leaky_function.mistake(*STATE_OUTSIDE_CTX)
 class slope_on_the_class(Function):
     slope: Any = None
 
@@ -103,7 +104,7 @@ class slope_on_the_class(Function):
         return torch.where(ctx.saved_tensors[0] < 0, grad_output * slope_on_the_class.slope, grad_output), None
 
 
-@leaky_function.mistake(*WRITES_OVER)
+@leaky_function.mistake(*OVERWRITES_INPUT)
 class leaky_in_place(_Leaky):
     @staticmethod
     def forward(ctx: Any, x: Tensor, slope: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""Core exercise: who calls what, and when."""
+"""Core exercise: predictions about `forward` and `backward` of a Function."""
 
 from __future__ import annotations
 

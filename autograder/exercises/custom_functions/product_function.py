@@ -1,4 +1,4 @@
-"""Core exercise: two inputs."""
+"""Core exercise: a Function of two inputs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,24 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import EACH_CALL, EDITS, KEPT_OUTSIDE, WRITES_OVER, Function, apply, gradients, own_state, same_numbers
+from .common import (
+    EACH_CALL,
+    EDITS_GRAD_OUTPUT,
+    OVERWRITES_INPUT,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    gradients,
+    observe_state,
+    same_numbers,
+)
 
 
-class _Reads(TorchDispatchMode):
-    """How many ops read the storage of `watched`; views and detached copies of it do not count as reading."""
+class _ReadCounter(TorchDispatchMode):
+    """Counter of the ops that read the storage of `watched`.
+
+    An op that makes a view or a detached copy does not read it.
+    """
 
     def __init__(self, watched: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -93,13 +106,13 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
     asked = [t for t in (a, b) if t.requires_grad]
     names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
     with using_answer():
-        each = own_state(answer.Product, a, b, v=v)
+        each = observe_state(answer.Product, a, b, v=v)
         y = apply(answer.Product, a, b)
         found = dict(zip(names, gradients(y, asked, v)))
         reads = 0
         if len(asked) == 1:
             y = apply(answer.Product, a, b)
-            with _Reads(asked[0]) as counted:
+            with _ReadCounter(asked[0]) as counted:
                 gradients(y, asked, case.grad_output.clone())
             reads = counted.times
     return {
@@ -123,7 +136,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
 
 
-@product_function.mistake(*KEPT_OUTSIDE)
+@product_function.mistake(*STATE_OUTSIDE_CTX)
 class factors_on_the_class(Function):
     factors: Any = None
 
@@ -138,7 +151,7 @@ class factors_on_the_class(Function):
         return grad_output * b, grad_output * a
 
 
-@product_function.mistake(*WRITES_OVER)
+@product_function.mistake(*OVERWRITES_INPUT)
 class product_over_the_input(Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
@@ -168,7 +181,7 @@ class either_or(Function):
         return (grad_output * b, None) if ctx.needs_input_grad[0] else (None, grad_output * a)
 
 
-@product_function.mistake(*EDITS)
+@product_function.mistake(*EDITS_GRAD_OUTPUT)
 class always_multiplies_in_place(Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
@@ -182,7 +195,7 @@ class always_multiplies_in_place(Function):
         return grad_output.mul_(b), for_b
 
 
-@product_function.mistake(*EDITS)
+@product_function.mistake(*EDITS_GRAD_OUTPUT)
 class multiplies_in_place(Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:

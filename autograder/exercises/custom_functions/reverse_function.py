@@ -1,4 +1,4 @@
-"""Extra exercise: gradients that are no derivatives."""
+"""Extra exercise: a Function that reverses its gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EACH_CALL, KEPT_OUTSIDE, Function, apply, gradients, or_error, own_state, same_numbers
+from .common import (
+    EACH_CALL,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    gradients,
+    observe_state,
+    result_or_error,
+    same_numbers,
+)
 
 
 @exercise(
@@ -60,7 +69,7 @@ from .common import EACH_CALL, KEPT_OUTSIDE, Function, apply, gradients, or_erro
 def reverse_function(answer: Any, case: Case) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
-        each = own_state(answer.Reverse, x, case.factor, v=v)
+        each = observe_state(answer.Reverse, x, case.factor, v=v)
         y = apply(answer.Reverse, x, case.factor)
         found = {"value": y, "gradient": gradients(y, [x], v)[0]}
         found["grad_output unchanged"] = same_numbers(v, case.grad_output)
@@ -68,7 +77,7 @@ def reverse_function(answer: Any, case: Case) -> dict[str, object]:
         if isinstance(y, Tensor):
             h = case.x.clone().requires_grad_().neg()
             again = apply(answer.Reverse, h, case.factor)
-            result = or_error(lambda: again.mul_(3))
+            result = result_or_error(lambda: again.mul_(3))
             after_change = h
     return {"each_call": each, "reversed": found, "result_edited": {"result": result, "x": after_change}}
 
@@ -96,7 +105,7 @@ class one_entry(_Reverse):
         return -ctx.factor * grad_output
 
 
-@reverse_function.mistake(*KEPT_OUTSIDE)
+@reverse_function.mistake(*STATE_OUTSIDE_CTX)
 class factor_on_the_class(Function):
     factor: Any = None
 

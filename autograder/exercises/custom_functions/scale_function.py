@@ -1,4 +1,4 @@
-"""Extra exercise: in place."""
+"""Extra exercise: a Function that changes its input in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import KEPT_OUTSIDE, Function, apply, gradients, or_error, same_numbers
+from .common import STATE_OUTSIDE_CTX, Function, apply, gradients, result_or_error, same_numbers
 
 
 @exercise(
@@ -67,10 +67,10 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
         x, h, y = scaled()
         same = {"result is the input": y is h, "input": h.detach().clone(), "result": y}
         v = case.grad_output.clone()
-        by_result = or_error(lambda: gradients(y, [x], v)[0])
+        by_result = result_or_error(lambda: gradients(y, [x], v)[0])
         unchanged = same_numbers(v, case.grad_output)
         x, h, y = scaled()
-        by_input = or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
+        by_input = result_or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
     found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
     return {"in_place": same, "gradients": found}
 
@@ -100,7 +100,7 @@ class says_nothing(_Scale):
         return x.mul_(factor)
 
 
-@scale_function.mistake(*KEPT_OUTSIDE)
+@scale_function.mistake(*STATE_OUTSIDE_CTX)
 class scale_on_the_class(Function):
     factor: Any = None
 

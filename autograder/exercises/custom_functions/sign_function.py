@@ -1,4 +1,4 @@
-"""Extra exercise: gradients that are no derivatives."""
+"""Extra exercise: a sign function with a surrogate gradient."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
-from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_derivative
+from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, observe_first
 
 
 @exercise(
@@ -54,7 +54,7 @@ from .common import EACH_CALL, KEPT_OUTSIDE, WRITES_OVER, Function, first_deriva
     ],
 )
 def sign_function(answer: Any, case: Case) -> dict[str, object]:
-    return first_derivative(answer.Sign, case, "surrogate")
+    return observe_first(answer.Sign, case, "surrogate")
 
 
 @sign_function.cases
@@ -75,7 +75,7 @@ class _Sign(Function):
         return x.sign()
 
 
-@sign_function.mistake(*KEPT_OUTSIDE)
+@sign_function.mistake(*STATE_OUTSIDE_CTX)
 class sign_on_the_class(Function):
     x: Any = None
 
@@ -89,7 +89,7 @@ class sign_on_the_class(Function):
         return grad_output * (sign_on_the_class.x.abs() <= 1)
 
 
-@sign_function.mistake(*WRITES_OVER)
+@sign_function.mistake(*OVERWRITES_INPUT)
 class sign_in_place(_Sign):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

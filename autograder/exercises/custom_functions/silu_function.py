@@ -1,4 +1,4 @@
-"""Core exercise: fused, with nothing to keep."""
+"""Core exercise: a fused SiLU that saves only its input."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 
 from .common import (
-    _SECOND_ASPECTS,
-    EDITS,
-    KEPT,
-    KEPT_OUTSIDE,
-    WRITES_OVER,
+    EDITS_GRAD_OUTPUT,
+    MEMORY_ENTRIES,
+    OVERWRITES_INPUT,
+    SECOND_ASPECTS,
+    STATE_OUTSIDE_CTX,
     Function,
-    apply_own,
+    apply_custom,
     bytes_kept,
     observe_both,
     second_cases,
@@ -39,16 +39,16 @@ from .common import (
     minutes=15,
     rtol=1e-4,
     aspects=[
-        *_SECOND_ASPECTS[:2],
+        *SECOND_ASPECTS[:2],
         aspect(
             "bytes_kept",
             2,
-            en=f"After the forward pass on {KEPT} float64 numbers nothing is alive but the input, which the caller "
+            en=f"After the forward pass on {MEMORY_ENTRIES} float64 numbers nothing is alive but the input, which the caller "
             "holds, and the bytes of the result.",
-            ru=f"После прямого прохода по {KEPT} числам float64 в памяти остаются только результат и вход, который "
+            ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64 в памяти остаются только результат и вход, который "
             "хранит вызывающий код.",
         ),
-        aspect("second", 2, *_SECOND_ASPECTS[2].says),
+        aspect("second", 2, *SECOND_ASPECTS[2].says),
     ],
     hints=[
         Text(
@@ -69,12 +69,12 @@ from .common import (
     ],
 )
 def silu_function(answer: Any, case: Case) -> dict[str, object]:
-    observed = observe_both(answer.SiLU, case, apply_own)
+    observed = observe_both(answer.SiLU, case, apply_custom)
     if len(observed) == 1:
         return observed
     with using_answer():
-        kept = bytes_kept(answer.SiLU, KEPT, drop_input=False) if case.x.dim() == 2 else 0
-    return {**observed, "bytes_kept": AtMost(KEPT * 8 + 64, kept), "kept": kept // (KEPT * 8)}
+        kept = bytes_kept(answer.SiLU, MEMORY_ENTRIES, drop_input=False) if case.x.dim() == 2 else 0
+    return {**observed, "bytes_kept": AtMost(MEMORY_ENTRIES * 8 + 64, kept), "kept": kept // (MEMORY_ENTRIES * 8)}
 
 
 @silu_function.cases
@@ -84,8 +84,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(x=x, v=signed(rng, 3), w=signed(rng, 3))
 
 
-class _SiLUBackward(Function):
-    """The pass that the mistakes share: it saves its input, and its two passes are right."""
+class _SiLU(Function):
+    """Right SiLU that saves its input, the base class of the mistakes."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ class _SiLUBackward(Function):
         return grad_output * (s + x * s * (1 - s))
 
 
-@silu_function.mistake(*KEPT_OUTSIDE)
+@silu_function.mistake(*STATE_OUTSIDE_CTX)
 class silu_on_the_class(Function):
     x: Any = None
 
@@ -115,16 +115,16 @@ class silu_on_the_class(Function):
         return grad_output * (s + x * s * (1 - s))
 
 
-@silu_function.mistake(*WRITES_OVER)
-class silu_over_the_input(_SiLUBackward):
+@silu_function.mistake(*OVERWRITES_INPUT)
+class silu_over_the_input(_SiLU):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
         return x.mul_(torch.sigmoid(x))
 
 
-@silu_function.mistake(*EDITS)
-class silu_in_place(_SiLUBackward):
+@silu_function.mistake(*EDITS_GRAD_OUTPUT)
+class silu_in_place(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -154,7 +154,7 @@ class divides_by_x(Function):
     en="It looks as if `backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
     ru="Похоже, что `backward` вычисляет сигмоиду через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
 )
-class overflows(_SiLUBackward):
+class overflows(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -168,7 +168,7 @@ class overflows(_SiLUBackward):
     ru="Похоже, что `exp(-x)` в `backward` возводится в квадрат или делится на себя. При больших отрицательных `x` это "
     "бесконечность, а inf/inf — NaN.",
 )
-class overflows_below(_SiLUBackward):
+class overflows_below(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -182,7 +182,7 @@ class overflows_below(_SiLUBackward):
     ru="Похоже, что сигмоида записана через `exp(-x)`. При больших отрицательных `x` это бесконечность, и во второй "
     "производной получается inf, умноженное на 0, то есть NaN. С `torch.sigmoid` этого не случается.",
 )
-class sigmoid_by_hand(_SiLUBackward):
+class sigmoid_by_hand(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -204,7 +204,7 @@ class borrows_the_silu(Function):
     ru="Похоже, что сигмоида вычисляется внутри `no_grad()`. Тогда это константа, и её вклад во вторую производную "
     "теряется.",
 )
-class sigmoid_unrecorded(_SiLUBackward):
+class sigmoid_unrecorded(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -217,7 +217,7 @@ class sigmoid_unrecorded(_SiLUBackward):
     en="It looks as if the derivative of the sigmoid was taken for that of the product `x * sigmoid(x)`.",
     ru="Похоже, что производная сигмоиды принята за производную произведения `x * sigmoid(x)`.",
 )
-class derivative_of_the_sigmoid(_SiLUBackward):
+class derivative_of_the_sigmoid(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         s = torch.sigmoid(ctx.saved_tensors[0])
@@ -228,7 +228,7 @@ class derivative_of_the_sigmoid(_SiLUBackward):
     en="It looks as if the sigmoid was taken for a constant factor: half of the product rule is missing.",
     ru="Похоже, что сигмоида принята за постоянный множитель: не хватает второго слагаемого производной произведения.",
 )
-class sigmoid_is_constant(_SiLUBackward):
+class sigmoid_is_constant(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * torch.sigmoid(ctx.saved_tensors[0])
@@ -238,7 +238,7 @@ class sigmoid_is_constant(_SiLUBackward):
     en="It looks as if only the sigmoid is differentiated: the term in which `x` changes is missing.",
     ru="Похоже, что продифференцирована только сигмоида: не хватает слагаемого, в котором меняется `x`.",
 )
-class x_is_constant(_SiLUBackward):
+class x_is_constant(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -250,7 +250,7 @@ class x_is_constant(_SiLUBackward):
     en="It looks as if `grad_output` is missing: `backward` returns the derivative alone.",
     ru="Похоже, что не хватает `grad_output`: `backward` возвращает только производную.",
 )
-class silu_local(_SiLUBackward):
+class silu_local(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -263,7 +263,7 @@ class silu_local(_SiLUBackward):
     ru="Похоже, что сигмоида хранится (через `save_for_backward` или в атрибуте `ctx`): это ещё один тензор "
     "размером со вход.",
 )
-class keeps_the_sigmoid(_SiLUBackward):
+class keeps_the_sigmoid(_SiLU):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         s = torch.sigmoid(x)
@@ -300,7 +300,7 @@ class keeps_the_derivative(Function):
     ru="Похоже, что `backward` вычисляет всё заново на отсоединённой копии. Первая производная верна, а для второй нет "
     "пути назад к `x`.",
 )
-class recomputes_detached(_SiLUBackward):
+class recomputes_detached(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0].detach()
@@ -314,7 +314,7 @@ class recomputes_detached(_SiLUBackward):
     ru="Похоже, что `backward` не записывается: из-за `no_grad()` или потому, что внутри него autograd запущен ещё "
     "раз без `create_graph`.",
 )
-class recomputes_unrecorded(_SiLUBackward):
+class recomputes_unrecorded(_SiLU):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         x = ctx.saved_tensors[0]
@@ -327,7 +327,7 @@ class recomputes_unrecorded(_SiLUBackward):
     en="It looks as if the class refuses to be differentiated twice. Here the second derivative is asked for.",
     ru="Похоже, что класс не допускает повторного дифференцирования. Здесь вторая производная нужна.",
 )
-class silu_refuses(_SiLUBackward):
+class silu_refuses(_SiLU):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_output: Tensor) -> Any:

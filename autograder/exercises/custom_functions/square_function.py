@@ -1,4 +1,4 @@
-"""Extra exercise: state of one call."""
+"""Extra exercise: a Function whose calls share their state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EDITS, WRITES_OVER, Function, apply, gradient_after_edit, gradients, same_numbers
+from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradient_after_edit, gradients, same_numbers
 
 
 @exercise(
@@ -115,7 +115,7 @@ class still_on_the_class(Function):
         return grad_output * still_on_the_class.slope
 
 
-@square_function.mistake(*EDITS)
+@square_function.mistake(*EDITS_GRAD_OUTPUT)
 class square_in_place(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -127,7 +127,7 @@ class square_in_place(Function):
         return grad_output.mul_(2 * ctx.saved_tensors[0])
 
 
-@square_function.mistake(*WRITES_OVER)
+@square_function.mistake(*OVERWRITES_INPUT)
 class square_over_the_input(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Core exercise: one step downhill."""
+"""Core exercise: one step of gradient descent."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def descend(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for rows, columns, lr in ((5, 3, 0.3), (2, 4, 0.07)):
         target = torch.randint(0, 2, (columns,), generator=rng, dtype=torch.float64)
-        # Small enough that no sigmoid is flat: each entry moves visibly.
+        # Small weights keep every sigmoid away from saturation, so that a step changes each entry visibly.
         x, w, b = uniform(rng, rows), leaf(rng, rows, columns), leaf(rng, columns)
         with torch.no_grad():
             w /= 10
@@ -95,11 +95,12 @@ def _loss(w: Tensor, b: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(x @ w + b, y)
 
 
-def _step(w: Tensor, b: Tensor, by: float) -> None:
+def _add_gradients(w: Tensor, b: Tensor, factor: float) -> None:
+    """Add `factor` times the gradients to `w` and `b`, and clear the gradients."""
     with torch.no_grad():
         for t in (w, b):
             assert t.grad is not None
-            t += by * t.grad
+            t += factor * t.grad
             t.grad = None
 
 
@@ -111,7 +112,7 @@ def _step(w: Tensor, b: Tensor, by: float) -> None:
 def ascends(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
     loss.backward()
-    _step(w, b, lr)
+    _add_gradients(w, b, lr)
     return loss.item()
 
 
@@ -177,7 +178,7 @@ def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
     loss = _loss(w, b, x, y)
     loss.backward()
     w.requires_grad = b.requires_grad = False
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)
     return loss.item()
 
 
@@ -189,7 +190,7 @@ def freezes_the_weights(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(torch.sigmoid(x @ w + b), y)
     loss.backward()
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)
     return loss.item()
 
 
@@ -200,7 +201,7 @@ def takes_the_sigmoid_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: floa
 def swaps_the_targets(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(y, x @ w + b)
     loss.backward()
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)
     return loss.item()
 
 
@@ -237,7 +238,7 @@ def forgets_the_bias(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 def forgets_the_learning_rate(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = _loss(w, b, x, y)
     loss.backward()
-    _step(w, b, -1.0)
+    _add_gradients(w, b, -1.0)
     return loss.item()
 
 
@@ -261,7 +262,7 @@ def forgets_backward(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     loss = binary_cross_entropy_with_logits(x @ w + b, y, reduction="sum")
     loss.backward()
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)
     return loss.item()
 
 
@@ -271,7 +272,7 @@ def sums_the_outputs(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> f
 )
 def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     _loss(w, b, x, y).backward()
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)
     return _loss(w, b, x, y).item()
 
 
@@ -281,4 +282,4 @@ def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 )
 def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
     _loss(w, b, x, y).backward()
-    _step(w, b, -lr)
+    _add_gradients(w, b, -lr)

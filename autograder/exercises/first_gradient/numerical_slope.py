@@ -1,4 +1,4 @@
-"""Core exercise: a derivative without autograd."""
+"""Core exercise: a derivative by central difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: .grad is of what, by what."""
+"""Core exercise: predictions about `.grad` along a chain of operations."""
 
 from __future__ import annotations
 

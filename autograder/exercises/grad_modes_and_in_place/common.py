@@ -1,4 +1,4 @@
-"""Parts shared by the exercises on grad modes and in-place edits."""
+"""Helpers shared by the exercises on grad modes and in-place edits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from torch.nn import Module
 
 from autograder.checking.inputs import signed, uniform
 
+EDIT_ERROR = "has been modified by an inplace operation"  # from torch's error message
 
-def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
-    """`module` in `dtype`, its weights and statistics drawn from `rng`, and in every `.grad` an old gradient."""
+
+def randomized(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
+    """Return `module` in `dtype`, with random weights and statistics and a filled `.grad` everywhere."""
     module.to(dtype)
     parameters = list(module.parameters())
     sizes = [parameter.numel() for parameter in parameters]
@@ -27,20 +29,20 @@ def redrawn(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.flo
 
 
 def flags(model: Module, called: str = "model") -> dict[str, object]:
-    """Which parameters of `model` require grad, and which of its modules are in training mode."""
+    """Return which parameters of `model` require grad and which of its modules are in training mode.
+
+    `called` is the name of `model` itself.
+    """
     learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
     trains = {f"{name or called}.training": module.training for name, module in model.named_modules()}
     return learns | trains
 
 
-def numbers_of(model: Module) -> dict[str, Tensor]:
-    """The parameters of `model` by name, as they are now."""
+def weights_of(model: Module) -> dict[str, Tensor]:
+    """Return a copy of the parameters of `model` by name."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 def gradients_of(model: Module) -> dict[str, Tensor | None]:
-    """What the parameters of `model` have in `.grad`, by name."""
+    """Return the `.grad` of each parameter of `model` by name."""
     return {f"{name}.grad": parameter.grad for name, parameter in model.named_parameters()}
-
-
-EDITED = "has been modified by an inplace operation"

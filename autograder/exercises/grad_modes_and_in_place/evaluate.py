@@ -1,8 +1,9 @@
-"""Core exercise: evaluation."""
+"""Core exercise: evaluation of a model without a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -16,7 +17,39 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import flags, gradients_of, numbers_of, redrawn
+from .common import flags, gradients_of, randomized, weights_of
+
+
+def _state_of(model: Module) -> dict[str, object]:
+    """Return all that an evaluation might change in `model`: flags, statistics, weights, gradients, hooks."""
+    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
+    return flags(model) | statistics | weights_of(model) | gradients_of(model) | {"len(hooks)": hooks}
+
+
+_SAMPLES, _HIDDEN = 128, 8
+
+
+def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
+    """Return the peak bytes, and the batch size and grad mode of each call of the model.
+
+    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4 hidden activations beside
+    the current one. The predictions may exist twice, once as a list of batches. A copy of the model is small beside
+    an activation.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
+    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
+    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
+    calls: list[str] = []
+
+    def note(_: Module, inputs: tuple[Any, ...]) -> None:
+        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
+
+    model.register_forward_pre_hook(note)
+    with live_bytes() as live:
+        evaluating(model, batches)
+    torch.set_grad_enabled(True)
+    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
 
 
 @exercise(
@@ -81,7 +114,7 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
-        afterwards = state_of(case.model) | {"len(batches)": len(case.batches)}
+        afterwards = _state_of(case.model) | {"len(batches)": len(case.batches)}
     torch.set_grad_enabled(False)
     answer.evaluate(case.model, batches)
     under_no_grad = torch.is_grad_enabled()
@@ -89,7 +122,7 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     marks: dict[str, object] | None = None
     if isinstance(predictions, Tensor):
         marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
-    budget, calls = _peak_of(answer.evaluate)
+    budget, calls = _measure_run(answer.evaluate)
     return {
         "predictions": predictions,
         "kind": marks,
@@ -99,42 +132,11 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def state_of(model: Module) -> dict[str, object]:
-    """All that an evaluation could change in `model`: flags, statistics, weights and their gradients."""
-    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
-    return flags(model) | statistics | numbers_of(model) | gradients_of(model) | {"len(hooks)": hooks}
-
-
 class Noise(Module):
-    """A layer of nobody's library that reads `training`: it doubles in training mode."""
+    """A custom layer that reads `training`: it doubles in training mode."""
 
     def forward(self, x: Tensor) -> Tensor:
         return 2 * x if self.training else x
-
-
-_SAMPLES, _HIDDEN = 128, 8
-
-
-def _peak_of(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
-    """Peak bytes beside the predictions, and for each call of the model its batch size and whether it was recorded.
-
-    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4, beside the one at work. The
-    predictions themselves may exist twice, once in pieces. A copy of the model is small beside an activation.
-    """
-    hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
-    model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
-    batches = [torch.ones(_SAMPLES, _HIDDEN, dtype=torch.float64) for _ in range(3)]
-    calls: list[str] = []
-
-    def note(_: Module, inputs: tuple[Any, ...]) -> None:
-        calls.append(f"{len(inputs[0])} samples, {'recorded' if torch.is_grad_enabled() else 'not recorded'}")
-
-    model.register_forward_pre_hook(note)
-    with live_bytes() as live:
-        evaluating(model, batches)
-    torch.set_grad_enabled(True)
-    return AtMost(limit=(4 * _SAMPLES * _HIDDEN + 2 * 3 * _SAMPLES) * 8, used=live.peak), calls
 
 
 @evaluate.cases
@@ -142,7 +144,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     def model(dtype: torch.dtype = torch.float64) -> Any:
         block = Sequential(Linear(4, 4), Dropout(0.5))
         layers = Linear(3, 4), BatchNorm1d(4), Noise(), block, Linear(4, 2)
-        return redrawn(Sequential(*layers), rng, dtype)
+        return randomized(Sequential(*layers), rng, dtype)
 
     def batches(*sizes: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
         return [signed(rng, size, 3).to(dtype) for size in sizes]
@@ -155,30 +157,22 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=fine_tuned, batches=batches(2, 5))
 
 
-def modes_of(model: Module) -> list[tuple[Module, bool]]:
-    """Each module of `model` with its mode."""
-    return [(module, module.training) for module in model.modules()]
+@contextmanager
+def _restoring_modes(model: Module) -> Iterator[None]:
+    """Restore the mode of every module after the block."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
-def put_back(modes: list[tuple[Module, bool]]) -> None:
-    """The modes as they were."""
-    for module, training in modes:
-        module.training = training
-
-
-def one_by_one(model: Module, batches: list[Tensor]) -> list[Tensor]:
-    """The predictions for each batch, made as they should be."""
-    modes = modes_of(model)
-    model.eval()
-    with torch.no_grad():
-        predictions = [model(x) for x in batches]
-    put_back(modes)
-    return predictions
-
-
-def joined(model: Module, batches: list[Tensor]) -> Tensor:
-    """What the solution returns."""
-    return torch.cat(one_by_one(model, batches))
+def _predict(model: Module, batches: list[Tensor]) -> list[Tensor]:
+    """Return the predictions for each batch, without any mistake."""
+    with _restoring_modes(model), torch.no_grad():
+        model.eval()
+        return [model(x) for x in batches]
 
 
 @evaluate.mistake(
@@ -188,11 +182,9 @@ def joined(model: Module, batches: list[Tensor]) -> Tensor:
     "активации каждого батча хранились, пока результат не отсоединили.",
 )
 def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    predictions = torch.cat([model(x) for x in batches]).detach()
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model):
+        model.eval()
+        return torch.cat([model(x) for x in batches]).detach()
 
 
 @evaluate.mistake(
@@ -202,12 +194,10 @@ def detaches_at_the_end(model: Module, batches: list[Tensor]) -> Tensor:
     "всем батчам вместе.",
 )
 def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    with torch.no_grad():
+    with _restoring_modes(model), torch.no_grad():
+        model.eval()
         predictions: Tensor = model(torch.cat(batches))
-    put_back(modes)
-    return predictions
+        return predictions
 
 
 @evaluate.mistake(
@@ -217,11 +207,9 @@ def one_big_batch(model: Module, batches: list[Tensor]) -> Tensor:
     "`with`. Либо флаг поставлен результату в конце.",
 )
 def only_eval(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model):
+        model.eval()
+        return torch.cat([model(x) for x in batches])
 
 
 @evaluate.mistake(
@@ -242,14 +230,11 @@ def stays_in_training_mode(model: Module, batches: list[Tensor]) -> Tensor:
     "слой: здесь такой слой есть.",
 )
 def switches_known_layers(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    for module in model.modules():
-        if isinstance(module, (Dropout, BatchNorm1d)):
-            module.eval()
-    with torch.no_grad():
-        predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model), torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, (Dropout, BatchNorm1d)):
+                module.eval()
+        return torch.cat([model(x) for x in batches])
 
 
 @evaluate.mistake(
@@ -309,12 +294,10 @@ def remembers_the_children(model: Module, batches: list[Tensor]) -> Tensor:
     "всей программе.",
 )
 def leaks_the_mode(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    torch.set_grad_enabled(False)
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model):
+        model.eval()
+        torch.set_grad_enabled(False)
+        return torch.cat([model(x) for x in batches])
 
 
 @evaluate.mistake(
@@ -336,12 +319,9 @@ def switches_recording_on(model: Module, batches: list[Tensor]) -> Tensor:
     "сохранить, ни изменить.",
 )
 def infers(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval()
-    with torch.inference_mode():
-        predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model), torch.inference_mode():
+        model.eval()
+        return torch.cat([model(x) for x in batches])
 
 
 @evaluate.mistake(
@@ -350,11 +330,9 @@ def infers(model: Module, batches: list[Tensor]) -> Tensor:
     ru="Похоже, что `requires_grad` весов выключен и не включён обратно. После этого модель ничему не учится.",
 )
 def freezes_the_model(model: Module, batches: list[Tensor]) -> Tensor:
-    modes = modes_of(model)
-    model.eval().requires_grad_(False)
-    predictions = torch.cat([model(x) for x in batches])
-    put_back(modes)
-    return predictions
+    with _restoring_modes(model):
+        model.eval().requires_grad_(False)
+        return torch.cat([model(x) for x in batches])
 
 
 @evaluate.mistake(
@@ -375,7 +353,7 @@ def thaws_the_model(model: Module, batches: list[Tensor]) -> Tensor:
 )
 def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
     model.zero_grad()
-    return joined(model, batches)
+    return torch.cat(_predict(model, batches))
 
 
 @evaluate.mistake(
@@ -385,7 +363,7 @@ def clears_the_gradients(model: Module, batches: list[Tensor]) -> Tensor:
     "ещё нужны.",
 )
 def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions = joined(model, batches)
+    predictions = torch.cat(_predict(model, batches))
     batches.clear()
     return predictions
 
@@ -395,7 +373,7 @@ def uses_up_the_list(model: Module, batches: list[Tensor]) -> Tensor:
     ru="Похоже, что возвращён список: по тензору на батч. А нужен один тензор со всеми примерами.",
 )
 def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
-    return one_by_one(model, batches)
+    return _predict(model, batches)
 
 
 @evaluate.mistake(
@@ -403,7 +381,7 @@ def returns_a_list(model: Module, batches: list[Tensor]) -> list[Tensor]:
     ru="Похоже, что возвращён массив NumPy. При обучении его использовать нельзя: нужен тензор.",
 )
 def returns_an_array(model: Module, batches: list[Tensor]) -> Any:
-    return joined(model, batches).numpy()
+    return torch.cat(_predict(model, batches)).numpy()
 
 
 @evaluate.mistake(
@@ -412,7 +390,7 @@ def returns_an_array(model: Module, batches: list[Tensor]) -> Any:
     ru="Похоже, что предсказания помещены в тензор float32. Их dtype должен быть тем же, что у выхода `model`.",
 )
 def makes_float32(model: Module, batches: list[Tensor]) -> Tensor:
-    return joined(model, batches).float()
+    return torch.cat(_predict(model, batches)).float()
 
 
 @evaluate.mistake(
@@ -422,8 +400,7 @@ def makes_float32(model: Module, batches: list[Tensor]) -> Tensor:
     "измерение; а размеры батчей здесь разные.",
 )
 def stacks_the_batches(model: Module, batches: list[Tensor]) -> Tensor:
-    predictions = one_by_one(model, batches)
-    return torch.stack(predictions)
+    return torch.stack(_predict(model, batches))
 
 
 @evaluate.mistake(
@@ -432,7 +409,7 @@ def stacks_the_batches(model: Module, batches: list[Tensor]) -> Tensor:
     "цикла.",
 )
 def returns_the_first(model: Module, batches: list[Tensor]) -> Tensor:
-    return one_by_one(model, batches)[0]
+    return _predict(model, batches)[0]
 
 
 @evaluate.mistake(
@@ -440,7 +417,7 @@ def returns_the_first(model: Module, batches: list[Tensor]) -> Tensor:
     ru="Похоже, что возвращены предсказания только для последнего батча.",
 )
 def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
-    return one_by_one(model, batches)[-1]
+    return _predict(model, batches)[-1]
 
 
 @evaluate.mistake(
@@ -448,4 +425,4 @@ def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
     ru="Похоже, что ничего не возвращено.",
 )
 def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
-    one_by_one(model, batches)
+    _predict(model, batches)

@@ -1,8 +1,8 @@
-"""Core exercise: freezing the start."""
+"""Core exercise: freezing the first layers of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -16,7 +16,30 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import saved_bytes
 
-from .common import flags, numbers_of, redrawn
+from .common import flags, randomized, weights_of
+
+_BATCH, _WIDTH = 64, 32
+
+_NO_PARAMETER = "no parameter of the model"
+
+
+def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
+    """Return the bytes that a forward pass saves when 2 of 4 hidden layers are frozen.
+
+    The two trainable hidden layers and the last layer need their inputs: 3 activations. With the frozen layers
+    recorded as well it is 4. The limit is 1.25 times 3.
+    """
+    hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
+    model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
+    x = torch.ones(_BATCH, _WIDTH, dtype=torch.float64)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    freezing(model, 4)
+    with saved_bytes(known=[x, *model.parameters()]) as saved:
+        out = model(x)
+        held = saved.now
+    del out
+    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held)
 
 
 @exercise(
@@ -83,47 +106,22 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
     optimizer = SGD(model.parameters(), lr=0.1, weight_decay=0.1)
     returned = answer.freeze(model, case.k)
     with using_answer():
-        known = [names.get(id(p), NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
+        known = [names.get(id(p), _NO_PARAMETER) for p in returned] if isinstance(returned, (list, tuple)) else returned
         same = [id(parameter) for parameter in model.parameters()] == list(names)
         seen = {"flags": flags(model) | {"parameter is old_parameter": same}, "returned": known}
         loss = model(uniform(torch.Generator().manual_seed(1), 4, model[0].in_features).to(model[0].weight.dtype))
         if loss.requires_grad:
             loss.square().mean().backward()
         optimizer.step()
-        return seen | {"step": numbers_of(model), "saved": _saved_behind(answer.freeze)}
-
-
-_BATCH, _WIDTH = 64, 32
-
-
-NO_PARAMETER = "no parameter of the model"
-
-
-def _saved_behind(freezing: Callable[[Any, int], object]) -> AtMost:
-    """Bytes that a forward pass saves when 2 of 4 hidden layers are frozen.
-
-    Needed are the inputs of the two hidden layers that learn and of the last layer: 3 activations. Recording the frozen
-    layers as well keeps 4. The limit is 1.25 times 3.
-    """
-    hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
-    model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
-    x = torch.ones(_BATCH, _WIDTH, dtype=torch.float64)
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    freezing(model, 4)
-    with saved_bytes(known=[x, *model.parameters()]) as saved:
-        out = model(x)
-        held = saved.now
-    del out
-    return AtMost(limit=round(1.25 * 3 * _BATCH * _WIDTH * 8), used=held)
+        return seen | {"step": weights_of(model), "saved": _measure_saved(answer.freeze)}
 
 
 @freeze.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
-    yield Case(model=redrawn(plain, rng, torch.float32), k=1)
+    yield Case(model=randomized(plain, rng, torch.float32), k=1)
     block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
-    nested = redrawn(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
+    nested = randomized(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
     nested[1].eval()
     nested[4].eval()
     nested[5].bias.requires_grad_(False)
@@ -131,14 +129,14 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=nested, k=3)
 
 
-def learning(model: Module) -> list[Parameter]:
-    """The parameters of `model` that require grad."""
+def _trainable(model: Module) -> list[Parameter]:
+    """Return the parameters of `model` that require grad."""
     return [parameter for parameter in model.parameters() if parameter.requires_grad]
 
 
-def frozen(layers: Module) -> None:
-    """What the solution does to the layers."""
-    for parameter in layers.parameters():
+def _freeze(parameters: Iterable[torch.Tensor]) -> None:
+    """Freeze parameters and drop their gradients, as the solution does."""
+    for parameter in parameters:
         parameter.requires_grad_(False)
         parameter.grad = None
 
@@ -153,7 +151,7 @@ def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
         layer.requires_grad = False  # type: ignore[assignment]
         layer.eval()
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -165,7 +163,7 @@ def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
 def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
     for parameter in model[:k].parameters():
         parameter.detach().requires_grad = False
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -175,8 +173,8 @@ def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
     "нужно пройти через всё остальное.",
 )
 def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[k:])
-    return learning(model)
+    _freeze(model[k:].parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -184,8 +182,8 @@ def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что заморожены последние `k` слоёв, а не первые.",
 )
 def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[-k:])
-    return learning(model)
+    _freeze(model[-k:].parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -195,9 +193,9 @@ def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
     "обучается ли параметр, решает его собственный флаг.",
 )
 def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model)
+    _freeze(model.parameters())
     model[k].register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -205,8 +203,8 @@ def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что заморожено на слой меньше. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
 )
 def one_too_few(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[: k - 1])
-    return learning(model)
+    _freeze(model[: k - 1].parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -214,8 +212,8 @@ def one_too_few(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что заморожен лишний слой. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
 )
 def one_too_many(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[: k + 1])
-    return learning(model)
+    _freeze(model[: k + 1].parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -223,10 +221,8 @@ def one_too_many(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` ни одного.",
 )
 def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
-    for parameter in list(model.parameters())[:k]:
-        parameter.requires_grad_(False)
-        parameter.grad = None
-    return learning(model)
+    _freeze(list(model.parameters())[:k])
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -234,11 +230,8 @@ def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что заморожены только веса, а смещения всё ещё обучаются.",
 )
 def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
-    for name, parameter in model[:k].named_parameters():
-        if name.endswith("weight"):
-            parameter.requires_grad_(False)
-            parameter.grad = None
-    return learning(model)
+    _freeze(parameter for name, parameter in model[:k].named_parameters() if name.endswith("weight"))
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -248,11 +241,8 @@ def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
     "лежит внутри блока слоёв.",
 )
 def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
-    for layer in model[:k].children():
-        if isinstance(layer, Linear):
-            layer.weight.requires_grad_(False)
-            layer.weight.grad = None
-    return learning(model)
+    _freeze(layer.weight for layer in model[:k].children() if isinstance(layer, Linear))
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -264,8 +254,8 @@ def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
 def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
         if isinstance(layer, Linear):
-            frozen(Sequential(layer))
-    return learning(model)
+            _freeze(layer.parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -276,8 +266,8 @@ def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
 )
 def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
     model.requires_grad_(True)
-    frozen(model[:k])
-    return learning(model)
+    _freeze(model[:k].parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -287,8 +277,8 @@ def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
     "остаться прежним.",
 )
 def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k].eval())
-    return learning(model)
+    _freeze(model[:k].eval().parameters())
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -298,9 +288,9 @@ def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
     "остаться прежним.",
 )
 def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     model.eval()
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -310,16 +300,16 @@ def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
     "слои, в том числе те, что были в режиме оценки.",
 )
 def trains_the_model(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     model.train()
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(*freeze.mistakes["trains_the_model"].says)
 def trains_the_rest(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     model[k:].train()
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -331,7 +321,7 @@ def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].modules():
         for name, parameter in list(layer.named_parameters(recurse=False)):
             setattr(layer, name, Parameter(parameter.detach().clone(), requires_grad=False))
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -339,7 +329,7 @@ def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что возвращены все параметры, включая замороженные.",
 )
 def returns_everything(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return list(model.parameters())
 
 
@@ -348,8 +338,8 @@ def returns_everything(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что список составлен до заморозки: параметры замороженных слоёв всё ещё в нём.",
 )
 def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
-    parameters = learning(model)
-    frozen(model[:k])
+    parameters = _trainable(model)
+    _freeze(model[:k].parameters())
     return parameters
 
 
@@ -358,7 +348,7 @@ def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что возвращены замороженные параметры. А нужны те, которые по-прежнему обучаются.",
 )
 def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return list(model[:k].parameters())
 
 
@@ -369,20 +359,20 @@ def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
     "раз, а у множества нет порядка.",
 )
 def returns_a_generator(model: Sequential, k: int) -> Iterator[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return (parameter for parameter in model.parameters() if parameter.requires_grad)
 
 
 @freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
 def returns_a_filter(model: Sequential, k: int) -> Iterator[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return filter(lambda parameter: parameter.requires_grad, model.parameters())
 
 
 @freeze.mistake(*freeze.mistakes["returns_a_generator"].says)
 def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
-    frozen(model[:k])
-    return set(learning(model))
+    _freeze(model[:k].parameters())
+    return set(_trainable(model))
 
 
 @freeze.mistake(
@@ -391,7 +381,7 @@ def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
     ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
 )
 def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return list(model[k:].parameters())
 
 
@@ -400,7 +390,7 @@ def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что слои заморожены, но ничего не возвращено.",
 )
 def returns_nothing(model: Sequential, k: int) -> None:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
 
 
 @freeze.mistake(
@@ -411,7 +401,7 @@ def returns_nothing(model: Sequential, k: int) -> None:
 )
 def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False)
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -422,7 +412,7 @@ def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 )
 def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False).zero_grad(set_to_none=False)
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -430,7 +420,7 @@ def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     ru="Похоже, что возвращены имена параметров или что-то другое, а не сами параметры.",
 )
 def returns_names(model: Sequential, k: int) -> list[str]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     return [name for name, parameter in model.named_parameters() if parameter.requires_grad]
 
 
@@ -441,9 +431,9 @@ def returns_names(model: Sequential, k: int) -> list[str]:
     "градиенты.",
 )
 def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     model.zero_grad()
-    return learning(model)
+    return _trainable(model)
 
 
 @freeze.mistake(
@@ -453,6 +443,6 @@ def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
     "свои активации.",
 )
 def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
-    frozen(model[:k])
+    _freeze(model[:k].parameters())
     model.register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
-    return learning(model)
+    return _trainable(model)

@@ -1,4 +1,4 @@
-"""Core exercise: weights that move before backward."""
+"""Core exercise: a GAN step that edits weights before backward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import flags, gradients_of, numbers_of, redrawn
+from .common import flags, gradients_of, randomized, weights_of
+
+
+def _magnitude(gradient: Tensor | None) -> str:
+    """Return whether there is a gradient, and whether it is more than rounding errors."""
+    if gradient is None:
+        return "none"
+    return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
 
 
 @exercise(
@@ -69,24 +76,17 @@ def gan_step(answer: Any, case: Case) -> dict[str, object]:
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
         return {
-            "D": {"steps.count(opt_D)": steps.count("opt_D")} | numbers_of(case.D) | flags(case.D, "D"),
-            "G": {"steps.count(opt_G)": steps.count("opt_G")} | numbers_of(case.G) | flags(case.G, "G"),
-            "gradients of G": {name: size_of(gradient) for name, gradient in gradients_of(case.G).items()},
+            "D": {"steps.count(opt_D)": steps.count("opt_D")} | weights_of(case.D) | flags(case.D, "D"),
+            "G": {"steps.count(opt_G)": steps.count("opt_G")} | weights_of(case.G) | flags(case.G, "G"),
+            "gradients of G": {name: _magnitude(gradient) for name, gradient in gradients_of(case.G).items()},
         }
-
-
-def size_of(gradient: Tensor | None) -> str:
-    """Whether there is a gradient, and whether it is one to speak of."""
-    if gradient is None:
-        return "none"
-    return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
 
 
 @gan_step.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype, optimizer in [(torch.float32, SGD), (torch.float64, Adam)]:
-        G = redrawn(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
-        D = redrawn(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
+        G = randomized(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
+        D = randomized(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
         yield Case(
             G=G,
             D=D,
@@ -97,11 +97,25 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         )
 
 
-def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, Tensor]:
-    """The two losses of the game, with one graph."""
+def _losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the losses of `D` and of `G`, both from one call of `D` on the fakes."""
     score_real, score_fake = D(real), D(G(ideas))
     d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
     return d_loss, (1 - score_fake).log().mean()
+
+
+def _descend(optimizer: Any, loss: Tensor) -> None:
+    """Make one step on `loss`, with fresh gradients."""
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def _fill_gradients(G: Module, D: Module, d_loss: Tensor, g_loss: Tensor) -> None:
+    """Fill `.grad` of each network with the gradient of its own loss, as the solution does."""
+    for network, loss in ((D, d_loss), (G, g_loss)):
+        network.zero_grad()
+        loss.backward(inputs=list(network.parameters()), retain_graph=True)  # type: ignore[no-untyped-call]
 
 
 @gan_step.mistake(
@@ -112,7 +126,7 @@ def losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, T
 )
 def steps_too_early(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     opt_G.zero_grad()
     d_loss.backward(retain_graph=True)
@@ -129,7 +143,7 @@ def steps_too_early(*game: Any) -> None:
 )
 def frees_the_graph(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     d_loss.backward()
     opt_G.zero_grad()
@@ -146,7 +160,7 @@ def frees_the_graph(*game: Any) -> None:
 )
 def pollutes_D(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     d_loss.backward(retain_graph=True)
     opt_G.zero_grad()
@@ -163,7 +177,7 @@ def pollutes_D(*game: Any) -> None:
 )
 def mixes_both(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     opt_G.zero_grad()
     (d_loss + g_loss).backward()
@@ -179,7 +193,7 @@ def mixes_both(*game: Any) -> None:
 )
 def clears_D_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     d_loss.backward(retain_graph=True)
     opt_D.zero_grad()
@@ -197,7 +211,7 @@ def clears_D_again(*game: Any) -> None:
 )
 def pollutes_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     opt_G.zero_grad()
     d_loss.backward(retain_graph=True)
@@ -214,12 +228,8 @@ def pollutes_G(*game: Any) -> None:
 )
 def judges_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    opt_D.zero_grad()
-    losses(G, D, real, ideas)[0].backward()
-    opt_D.step()
-    opt_G.zero_grad()
-    losses(G, D, real, ideas)[1].backward()
-    opt_G.step()
+    _descend(opt_D, _losses(G, D, real, ideas)[0])
+    _descend(opt_G, _losses(G, D, real, ideas)[1])
 
 
 @gan_step.mistake(
@@ -230,12 +240,8 @@ def judges_again(*game: Any) -> None:
 )
 def paints_again(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    opt_G.zero_grad()
-    losses(G, D, real, ideas)[1].backward()
-    opt_G.step()
-    opt_D.zero_grad()
-    losses(G, D, real, ideas)[0].backward()
-    opt_D.step()
+    _descend(opt_G, _losses(G, D, real, ideas)[1])
+    _descend(opt_D, _losses(G, D, real, ideas)[0])
 
 
 @gan_step.mistake(
@@ -247,10 +253,7 @@ def paints_again(*game: Any) -> None:
 def cuts_off_G(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
     opt_G.zero_grad()
-    fake = G(ideas).detach()
-    opt_D.zero_grad()
-    losses(Sequential(), D, real, fake)[0].backward()
-    opt_D.step()
+    _descend(opt_D, _losses(Sequential(), D, real, G(ideas).detach())[0])
     opt_G.step()
 
 
@@ -262,7 +265,7 @@ def cuts_off_G(*game: Any) -> None:
 )
 def hides_the_step(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     d_loss.backward(retain_graph=True)
     with torch.autograd._unsafe_preserve_version_counter(tuple(D.parameters())):  # type: ignore[attr-defined]
@@ -279,7 +282,7 @@ def hides_the_step(*game: Any) -> None:
 )
 def clears_nothing(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
     g_loss.backward(inputs=list(G.parameters()))
     opt_D.step()
@@ -292,11 +295,8 @@ def clears_nothing(*game: Any) -> None:
 )
 def climbs(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
-    opt_D.zero_grad()
-    opt_G.zero_grad()
-    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
-    (-g_loss).backward(inputs=list(G.parameters()))
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, d_loss, -g_loss)
     opt_D.step()
     opt_G.step()
 
@@ -307,11 +307,8 @@ def climbs(*game: Any) -> None:
 )
 def climbs_with_D(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
-    opt_D.zero_grad()
-    opt_G.zero_grad()
-    (-d_loss).backward(inputs=list(D.parameters()), retain_graph=True)
-    g_loss.backward(inputs=list(G.parameters()))
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, -d_loss, g_loss)
     opt_D.step()
     opt_G.step()
 
@@ -324,11 +321,8 @@ def climbs_with_D(*game: Any) -> None:
 )
 def learns_from_another_loss(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, _ = losses(G, D, real, ideas)
-    opt_D.zero_grad()
-    opt_G.zero_grad()
-    d_loss.backward(inputs=list(D.parameters()))
-    (-D(G(ideas)).log().mean()).backward(inputs=list(G.parameters()))
+    d_loss, _ = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, d_loss, -D(G(ideas)).log().mean())
     opt_D.step()
     opt_G.step()
 
@@ -342,7 +336,7 @@ def learns_from_another_loss(*game: Any) -> None:
 def pollutes_D_with_another_loss(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
     opt_D.zero_grad()
-    losses(G, D, real, ideas)[0].backward()
+    _losses(G, D, real, ideas)[0].backward()
     opt_G.zero_grad()
     (-D(G(ideas)).log().mean()).backward()
     opt_D.step()
@@ -358,12 +352,8 @@ def pollutes_D_with_another_loss(*game: Any) -> None:
 )
 def plays_the_usual_game(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    opt_D.zero_grad()
-    losses(G, D, real, ideas)[0].backward()
-    opt_D.step()
-    opt_G.zero_grad()
-    (-D(G(ideas)).log().mean()).backward()
-    opt_G.step()
+    _descend(opt_D, _losses(G, D, real, ideas)[0])
+    _descend(opt_G, -D(G(ideas)).log().mean())
 
 
 @gan_step.mistake(
@@ -373,10 +363,8 @@ def plays_the_usual_game(*game: Any) -> None:
 def sums_over_samples(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
     score_real, score_fake = D(real), D(G(ideas))
-    opt_D.zero_grad()
-    opt_G.zero_grad()
-    (-score_real.log().sum() - (1 - score_fake).log().sum()).backward(inputs=list(D.parameters()), retain_graph=True)
-    (1 - score_fake).log().sum().backward(inputs=list(G.parameters()))
+    d_loss = -score_real.log().sum() - (1 - score_fake).log().sum()
+    _fill_gradients(G, D, d_loss, (1 - score_fake).log().sum())
     opt_D.step()
     opt_G.step()
 
@@ -389,7 +377,7 @@ def sums_over_samples(*game: Any) -> None:
 )
 def steps_by_hand(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     for_D = torch.autograd.grad(d_loss, list(D.parameters()), retain_graph=True)
     for_G = torch.autograd.grad(g_loss, list(G.parameters()))
     with torch.no_grad():
@@ -403,12 +391,8 @@ def steps_by_hand(*game: Any) -> None:
     ru="Похоже, что ни одна из сетей не сделала шага: градиенты есть, но веса на месте.",
 )
 def makes_no_step(*game: Any) -> None:
-    G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
-    opt_D.zero_grad()
-    opt_G.zero_grad()
-    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
-    g_loss.backward(inputs=list(G.parameters()))
+    G, D, _, _, real, ideas = game
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
 
 
 @gan_step.mistake(
@@ -419,7 +403,7 @@ def makes_no_step(*game: Any) -> None:
 )
 def clears_before_the_steps(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     d_loss.backward(retain_graph=True)
     g_loss.backward()
     opt_D.zero_grad()
@@ -435,7 +419,7 @@ def clears_before_the_steps(*game: Any) -> None:
 )
 def leaves_D_frozen(*game: Any) -> None:
     G, D, opt_G, opt_D, real, ideas = game
-    d_loss, g_loss = losses(G, D, real, ideas)
+    d_loss, g_loss = _losses(G, D, real, ideas)
     opt_D.zero_grad()
     opt_G.zero_grad()
     d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
@@ -451,9 +435,7 @@ def leaves_D_frozen(*game: Any) -> None:
 )
 def forgets_D(*game: Any) -> None:
     G, D, opt_G, _, real, ideas = game
-    opt_G.zero_grad()
-    losses(G, D, real, ideas)[1].backward()
-    opt_G.step()
+    _descend(opt_G, _losses(G, D, real, ideas)[1])
 
 
 @gan_step.mistake(
@@ -462,6 +444,4 @@ def forgets_D(*game: Any) -> None:
 )
 def forgets_G(*game: Any) -> None:
     G, D, _, opt_D, real, ideas = game
-    opt_D.zero_grad()
-    losses(G, D, real, ideas)[0].backward()
-    opt_D.step()
+    _descend(opt_D, _losses(G, D, real, ideas)[0])

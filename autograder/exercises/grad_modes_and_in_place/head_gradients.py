@@ -1,4 +1,4 @@
-"""Extra exercise: features made in inference mode."""
+"""Extra exercise: gradients of a head on features from inference mode."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import flags, gradients_of, numbers_of, redrawn
+from .common import flags, gradients_of, randomized, weights_of
+
+
+def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
+    """Return `values` with the owner's name in front of each name."""
+    return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
 
 
 @exercise(
@@ -72,8 +77,8 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         return {
             "head": gradients_of(case.head),
-            "body": named("body", gradients_of(case.body) | flags(case.body, "") | numbers_of(case.body))
-            | named("head", flags(case.head, "") | numbers_of(case.head)),
+            "body": _prefixed("body", gradients_of(case.body) | flags(case.body, "") | weights_of(case.body))
+            | _prefixed("head", flags(case.head, "") | weights_of(case.head)),
             "recorded": {"body(x).requires_grad": recorded.get("body(x).requires_grad", False)},
             "loss": recorded.get("head(features).requires_grad"),
         }
@@ -82,8 +87,8 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 @head_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
-        body = redrawn(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
-        head = redrawn(Linear(4, 3), rng, dtype)
+        body = randomized(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
+        head = randomized(Linear(4, 3), rng, dtype)
         body[2].eval()
         if dtype is torch.float32:
             body[0].bias.requires_grad_(False)
@@ -96,13 +101,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         )
 
 
-def named(owner: str, values: dict[str, Any]) -> dict[str, object]:
-    """The same values, their names beginning with the owner's."""
-    return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
-
-
-def mean_square(out: Tensor, y: Tensor) -> Tensor:
-    """The loss of the exercise."""
+def _mean_square(out: Tensor, y: Tensor) -> Tensor:
     return (out - y).square().mean()
 
 
@@ -115,7 +114,7 @@ def mean_square(out: Tensor, y: Tensor) -> Tensor:
 def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.inference_mode():
         features = body(x)
-    mean_square(head(features.detach()), y).backward()
+    _mean_square(head(features.detach()), y).backward()
 
 
 @head_gradients.mistake(
@@ -127,7 +126,7 @@ def detaches_inference(body: Module, head: Module, x: Tensor, y: Tensor) -> None
 def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.inference_mode():
         features = body(x)
-    mean_square(head(features.requires_grad_()), y).backward()
+    _mean_square(head(features.requires_grad_()), y).backward()
 
 
 @head_gradients.mistake(
@@ -160,7 +159,7 @@ def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> N
 )
 def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
-        loss = mean_square(head(body(x)), y)
+        loss = _mean_square(head(body(x)), y)
     loss.backward()
 
 
@@ -172,7 +171,7 @@ def covers_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 )
 def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
-        loss = mean_square(head(body(x)), y)
+        loss = _mean_square(head(body(x)), y)
     loss.requires_grad_().backward()
 
 
@@ -185,7 +184,7 @@ def forces_the_loss(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
     with torch.no_grad():
         features = body(x)
-    return torch.autograd.grad(mean_square(head(features), y), list(head.parameters()))
+    return torch.autograd.grad(_mean_square(head(features), y), list(head.parameters()))
 
 
 @head_gradients.mistake(
@@ -194,7 +193,7 @@ def adds_nothing(body: Module, head: Module, x: Tensor, y: Tensor) -> Any:
     ru="Похоже, что прямой проход тела записан в граф. Градиенты верны, но граф построен зря.",
 )
 def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
-    mean_square(head(body(x).detach()), y).backward()
+    _mean_square(head(body(x).detach()), y).backward()
 
 
 @head_gradients.mistake(
@@ -202,7 +201,7 @@ def detaches_features(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     ru="Похоже, что тело участвует в обратном проходе: его параметры тоже получили градиенты.",
 )
 def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
-    mean_square(head(body(x)), y).backward()
+    _mean_square(head(body(x)), y).backward()
 
 
 @head_gradients.mistake(
@@ -211,7 +210,7 @@ def trains_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 )
 def leaves_the_body_frozen(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.requires_grad_(False)
-    mean_square(head(body(x)), y).backward()
+    _mean_square(head(body(x)), y).backward()
 
 
 @head_gradients.mistake(
@@ -233,7 +232,7 @@ def clears_the_body(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     body.zero_grad()
     with torch.no_grad():
         features = body(x)
-    mean_square(head(features), y).backward()
+    _mean_square(head(features), y).backward()
 
 
 @head_gradients.mistake(
@@ -244,7 +243,7 @@ def leaves_the_body_in_eval(body: Module, head: Module, x: Tensor, y: Tensor) ->
     body.eval()
     with torch.no_grad():
         features = body(x)
-    mean_square(head(features), y).backward()
+    _mean_square(head(features), y).backward()
 
 
 @head_gradients.mistake(
@@ -268,4 +267,4 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     head.zero_grad()
     with torch.no_grad():
         features = body(x)
-    mean_square(head(features), y).backward()
+    _mean_square(head(features), y).backward()

@@ -1,4 +1,4 @@
-"""Core exercise: which edits break backward."""
+"""Core exercise: predictions about in-place edits and backward."""
 
 from __future__ import annotations
 

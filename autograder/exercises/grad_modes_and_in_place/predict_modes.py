@@ -1,4 +1,4 @@
-"""Core exercise: what the modes let happen."""
+"""Core exercise: predictions about grad modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: an edit that looks forbidden, and is right."""
+"""Extra exercise: a legal in-place edit of shared memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,69 @@ from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EDITED
+from .common import EDIT_ERROR
+
+# Properties of the first aspect. An answer that is no pair of tensors has only the first one.
+_PROPERTIES = (
+    "type(pair)",
+    "h is other",
+    "h.untyped_storage() == other.untyped_storage()",
+    "h.untyped_storage() == x.untyped_storage()",
+    "h.grad_fn is None",
+    "other.grad_fn is None",
+)
+
+
+def _as_sequence(out: object) -> Sequence[object]:
+    """Return the results of an operation as a sequence."""
+    return out if isinstance(out, (tuple, list)) else [out]
+
+
+class _EditsOfViewed(TorchDispatchMode):
+    """Detector of edits of memory of which a view already exists."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found = False
+        self._viewed: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if args and isinstance(args[0], Tensor):
+            memory = args[0].untyped_storage().data_ptr()
+            if func._schema.is_mutable:
+                self.found |= memory in self._viewed
+            elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _as_sequence(out)):
+                self._viewed.add(memory)
+        return out
+
+
+def _edits_viewed_memory(answer: Any, x: Tensor) -> bool:
+    """Return whether a view of the memory existed when the answer edited it."""
+    edits = _EditsOfViewed()
+    with edits:
+        answer.shared_edit(x.detach().clone().requires_grad_())
+    return edits.found
+
+
+def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
+    """Return whether the gradient of one result agrees with central differences along a random direction.
+
+    If the backward pass raises, return its error.
+    """
+    rng = torch.Generator().manual_seed(3)
+    out = function(x)[index]
+    v, along = signed(rng, *out.shape), signed(rng, *x.shape)
+    try:
+        (gradient,) = torch.autograd.grad((out * v).sum(), x, materialize_grads=True)
+    except RuntimeError as error:
+        return EDIT_ERROR if EDIT_ERROR in str(error) else str(error)
+    with torch.no_grad():
+        ends = [x + step * along for step in (1e-6, -1e-6)]
+    high, low = (function(end.requires_grad_())[index] for end in ends)
+    slope = ((high - low) * v).sum() / 2e-6
+    exact = (gradient * along).sum()
+    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs()))
 
 
 @exercise(
@@ -65,79 +127,21 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
     pair = answer.shared_edit(case.x)
     with using_answer():
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(isinstance(t, Tensor) for t in pair)):
-            return {"shared": {**dict.fromkeys(SHARED), "type(pair)": type(pair).__name__}}
+            return {"shared": {**dict.fromkeys(_PROPERTIES), "type(pair)": type(pair).__name__}}
         first, second = pair
         memory = [tensor.untyped_storage().data_ptr() for tensor in (first, second, case.x)]
         history = first.grad_fn is None, second.grad_fn is None
         found = "tuple", first is second, memory[0] == memory[1], memory[0] == memory[2], *history
-        shared = dict(zip(SHARED, found))
-        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _viewed_and_edited(answer, case.x)}
+        shared = dict(zip(_PROPERTIES, found))
+        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _edits_viewed_memory(answer, case.x)}
         gradients = None
         if found == ("tuple", False, True, False, False, False):
-            gradients = {name: agrees(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))}
+            gradients = {
+                name: _check_gradient(answer.shared_edit, case.x, index) for index, name in enumerate(("h", "other"))
+            }
         again = answer.shared_edit(case.x.detach().clone().requires_grad_())
         repeats = bool(torch.equal(first, again[0]))
         return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
-
-
-# What the first aspect looks at; of an answer that is no pair of tensors, only at the first.
-SHARED = (
-    "type(pair)",
-    "h is other",
-    "h.untyped_storage() == other.untyped_storage()",
-    "h.untyped_storage() == x.untyped_storage()",
-    "h.grad_fn is None",
-    "other.grad_fn is None",
-)
-
-
-class _Edits(TorchDispatchMode):
-    """Was memory written of which a view had been taken before?"""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.found = False
-        self._viewed: set[int] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        out = func(*args, **(kwargs or {}))
-        if args and isinstance(args[0], Tensor):
-            memory = args[0].untyped_storage().data_ptr()
-            if func._schema.is_mutable:
-                self.found |= memory in self._viewed
-            elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _flat(out)):
-                self._viewed.add(memory)
-        return out
-
-
-def _flat(out: object) -> Sequence[object]:
-    """What an operation returned, as a sequence."""
-    return out if isinstance(out, (tuple, list)) else [out]
-
-
-def _viewed_and_edited(answer: Any, x: Tensor) -> bool:
-    """Did a second tensor exist on the memory when it was edited?"""
-    edits = _Edits()
-    with edits:
-        answer.shared_edit(x.detach().clone().requires_grad_())
-    return edits.found
-
-
-def agrees(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
-    """Does the gradient of one of the two results agree with central differences along a random direction?"""
-    rng = torch.Generator().manual_seed(3)
-    out = function(x)[index]
-    v, along = signed(rng, *out.shape), signed(rng, *x.shape)
-    try:
-        (gradient,) = torch.autograd.grad((out * v).sum(), x, materialize_grads=True)
-    except RuntimeError as error:
-        return EDITED if EDITED in str(error) else str(error)
-    with torch.no_grad():
-        ends = [x + step * along for step in (1e-6, -1e-6)]
-    high, low = (function(end.requires_grad_())[index] for end in ends)
-    slope = ((high - low) * v).sum() / 2e-6
-    exact = (gradient * along).sum()
-    return bool((slope - exact).abs() < 1e-5 * (1 + exact.abs()))
 
 
 @shared_edit.cases

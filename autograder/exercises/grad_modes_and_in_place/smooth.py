@@ -1,4 +1,4 @@
-"""Core exercise: a result edited in place."""
+"""Core exercise: a recurrence that edits its result in place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,26 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import saved_bytes
 
-from .common import EDITED
+from .common import EDIT_ERROR
+
+
+def _without_numbers(error: Exception) -> str:
+    """Return the text of an error without its numbers."""
+    return re.sub(r"\d+", "#", str(error))
+
+
+def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
+    """Return the bytes saved for 32 rows of 64 numbers.
+
+    A right answer needs each row once. With all rows saved at each step, it is 32 times `x`.
+    """
+    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
+    a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    with saved_bytes(known=[x, a]) as saved:
+        y = smoothing(x, a)
+        held = saved.now
+    del y
+    return AtMost(limit=4 * x.numel() * 8, used=held)
 
 
 @exercise(
@@ -81,26 +100,10 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
                 if y.requires_grad:
                     found = torch.autograd.grad((y * direction).sum(), [case.x, case.a], materialize_grads=True)
             except RuntimeError as error:
-                refused = EDITED if EDITED in str(error) else str(error)
-                return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": wording(error)}
-            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _saved_by(answer.smooth)}
+                refused = EDIT_ERROR if EDIT_ERROR in str(error) else str(error)
+                return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": _without_numbers(error)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _measure_saved(answer.smooth)}
     return seen
-
-
-def wording(error: Exception) -> str:
-    """The text of an error without its numbers."""
-    return re.sub(r"\d+", "#", str(error))
-
-
-def _saved_by(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
-    """Bytes saved for 32 rows of 64 numbers. Needed is every row once; all rows at each step are 32 times `x`."""
-    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
-    a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
-    with saved_bytes(known=[x, a]) as saved:
-        y = smoothing(x, a)
-        held = saved.now
-    del y
-    return AtMost(limit=4 * x.numel() * 8, used=held)
 
 
 @smooth.cases
@@ -111,8 +114,11 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         yield Case(x=x, a=a)
 
 
-def in_rows(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
-    """The recurrence with rows of their own; each step uses `seen(previous row)`."""
+def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
+    """Return the recurrence with a tensor of its own for each row.
+
+    Each step uses `seen(previous row)`.
+    """
     rows = [x[0]]
     for row in x[1:]:
         rows.append(a * seen(rows[-1]) + (1 - a) * row)
@@ -221,7 +227,7 @@ def copies_everything(x: Tensor, a: Tensor) -> Tensor:
     "той части градиента, которая идёт через предыдущие строки.",
 )
 def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a, Tensor.detach)
+    return _recur(x, a, Tensor.detach)
 
 
 @smooth.mistake(
@@ -231,7 +237,7 @@ def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
 )
 def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
     with torch.no_grad():
-        return in_rows(x, a)
+        return _recur(x, a)
 
 
 @smooth.mistake(
@@ -240,7 +246,7 @@ def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что у средних нет истории, а флаг у `y` включён в конце. Тогда это лист: `x` и `a` не получают ничего.",
 )
 def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
-    y = in_rows(x.detach(), a.detach())
+    y = _recur(x.detach(), a.detach())
     y.requires_grad_()
     return y
 
@@ -252,7 +258,7 @@ def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
     "больше никому не нужна; но и `a` не обучается.",
 )
 def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a.item())
+    return _recur(x, a.item())
 
 
 @smooth.mistake(
@@ -274,7 +280,7 @@ def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
     "вызвал функцию.",
 )
 def runs_backward(x: Tensor, a: Tensor) -> Tensor:
-    y = in_rows(x, a)
+    y = _recur(x, a)
     y.sum().backward(retain_graph=True)
     return y
 
@@ -286,7 +292,7 @@ def runs_backward(x: Tensor, a: Tensor) -> Tensor:
     "чисел. `empty_like(x)` и `x.new_zeros(...)` берут dtype у `x`.",
 )
 def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a).float()
+    return _recur(x, a).float()
 
 
 @smooth.mistake(
@@ -294,7 +300,7 @@ def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
 )
 def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a).double()
+    return _recur(x, a).double()
 
 
 @smooth.mistake(
@@ -302,7 +308,7 @@ def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
 )
 def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a).flatten()
+    return _recur(x, a).flatten()
 
 
 @smooth.mistake(
@@ -310,7 +316,7 @@ def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что веса перепутаны: `a` относится к предыдущему среднему.",
 )
 def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, 1 - a)
+    return _recur(x, 1 - a)
 
 
 @smooth.mistake(
@@ -318,7 +324,7 @@ def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что среднее начинается с нуля. Первая строка — это первая строка `x`.",
 )
 def begins_at_zero(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
+    return _recur(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
 
 
 @smooth.mistake(
@@ -334,7 +340,7 @@ def mixes_the_data(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что возвращено только последнее среднее.",
 )
 def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
-    return in_rows(x, a)[-1]
+    return _recur(x, a)[-1]
 
 
 @smooth.mistake(
@@ -342,7 +348,7 @@ def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
     ru="Похоже, что возвращён список строк. А нужен один тензор той же формы, что и `x`.",
 )
 def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
-    return list(in_rows(x, a))
+    return list(_recur(x, a))
 
 
 @smooth.mistake(
@@ -350,4 +356,4 @@ def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
     ru="Похоже, что средние вычислены, но не возвращены.",
 )
 def smooths_in_vain(x: Tensor, a: Tensor) -> None:
-    in_rows(x, a)
+    _recur(x, a)

@@ -1,8 +1,9 @@
-"""Core exercise: micro-batches of the same size."""
+"""Core exercise: accumulation over micro-batches of the same size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.nn.functional import mse_loss
@@ -10,9 +11,18 @@ from torch.nn.functional import mse_loss
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
-from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, Batches, _accumulate, linear, micro_batches, untouched
+from .common import (
+    ONE_BACKWARD_EACH,
+    WEIGHT_STAYS,
+    Batches,
+    linear,
+    micro_batches,
+    observe_accumulation,
+    without_gradient,
+)
 
-accumulate_equal = exercise(
+
+@exercise(
     title=Text("Micro-batches of the same size", "Микробатчи одного размера"),
     kind="complete",
     core=True,
@@ -41,13 +51,15 @@ accumulate_equal = exercise(
             "model.zero_grad()\nfor x, y in batches:\n    loss = mse_loss(model(x), y) / ...\n    ...",
         ),
     ],
-)(_accumulate("accumulate_equal"))
+)
+def accumulate_equal(answer: Any, case: Case) -> dict[str, object]:
+    return observe_accumulation(answer.accumulate_equal, case)
 
 
 @accumulate_equal.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 4))
-    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 3, 3, features=2))
+    yield Case(model=without_gradient(linear(rng, 2)), batches=micro_batches(rng, 3, 3, features=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 2, 2, 2, 2, 2))
 
 

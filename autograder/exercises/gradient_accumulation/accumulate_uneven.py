@@ -1,8 +1,9 @@
-"""Core exercise: micro-batches of different sizes."""
+"""Core exercise: accumulation over micro-batches of different sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.nn.functional import mse_loss
@@ -11,9 +12,18 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
 from .accumulate_equal import accumulate_equal, concatenates, divides_by_samples, multiplies_by_size, sums_the_means
-from .common import ONE_BACKWARD_EACH, WEIGHT_STAYS, Batches, _accumulate, linear, micro_batches, untouched
+from .common import (
+    ONE_BACKWARD_EACH,
+    WEIGHT_STAYS,
+    Batches,
+    linear,
+    micro_batches,
+    observe_accumulation,
+    without_gradient,
+)
 
-accumulate_uneven = exercise(
+
+@exercise(
     title=Text("Micro-batches of different sizes", "Микробатчи разного размера"),
     kind="complete",
     core=True,
@@ -43,13 +53,15 @@ accumulate_uneven = exercise(
             "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",
         ),
     ],
-)(_accumulate("accumulate_uneven"))
+)
+def accumulate_uneven(answer: Any, case: Case) -> dict[str, object]:
+    return observe_accumulation(answer.accumulate_uneven, case)
 
 
 @accumulate_uneven.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 1))
-    yield Case(model=untouched(linear(rng, 2)), batches=micro_batches(rng, 1, 5, features=2))
+    yield Case(model=without_gradient(linear(rng, 2)), batches=micro_batches(rng, 1, 5, features=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 3, 2, 6, 1))
 
 

@@ -1,4 +1,4 @@
-"""Extra exercise: a model that breaks it all."""
+"""Extra exercise: a model for which accumulation is not exact."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 from .common import Batches
+
+
+def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
+    """Return the gradient that accumulation leaves if it divides each mean loss by the number K of micro-batches.
+
+    The model's `.grad` does not change, so that the function is no answer to another exercise.
+    """
+    parameters = list(model.parameters())
+    losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])
+    found = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
+    return torch.cat([gradient.flatten() for gradient in found if gradient is not None])
 
 
 @exercise(
@@ -76,18 +87,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
-    """Return the gradient that accumulating mean losses over K micro-batches, each divided by K, would leave.
-
-    The model's `.grad` stays as it is, so that the function answers no exercise.
-    """
-    parameters = list(model.parameters())
-    losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])
-    found = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
-    return torch.cat([gradient.flatten() for gradient in found if gradient is not None])
-
-
-def _halves(n: int, m: int) -> Batches:
+def _two_batches(n: int, m: int) -> Batches:
     x = torch.arange(2.0 * (n + m)).reshape(n + m, 2).sin()
     y = x.sum(1, keepdim=True).exp()
     return [(x[:n], y[:n]), (x[n:], y[n:])]
@@ -98,7 +98,7 @@ def _halves(n: int, m: int) -> Batches:
     ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите различие, которое остаётся и при равных размерах.",
 )
 def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
-    return torch.nn.Linear(2, 1), _halves(6, 2)
+    return torch.nn.Linear(2, 1), _two_batches(6, 2)
 
 
 @break_accumulation.mistake(
@@ -106,7 +106,7 @@ def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
     ru="Похоже, что различие вносит случайность dropout: даже большой батч не совпадает сам с собой.",
 )
 def dropout() -> tuple[torch.nn.Module, Batches]:
-    return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _halves(4, 4)
+    return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
@@ -114,7 +114,7 @@ def dropout() -> tuple[torch.nn.Module, Batches]:
     ru="Похоже, вы считаете, что `LayerNorm` смешивает примеры. На самом деле он нормирует каждый пример отдельно.",
 )
 def layer_norm() -> tuple[torch.nn.Module, Batches]:
-    return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _halves(4, 4)
+    return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
@@ -122,4 +122,4 @@ def layer_norm() -> tuple[torch.nn.Module, Batches]:
     ru="Похоже, что модель в режиме `eval()`: там `BatchNorm` берёт сохранённую статистику, а не статистику батча.",
 )
 def batch_norm_in_eval() -> tuple[torch.nn.Module, Batches]:
-    return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _halves(4, 4)
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _two_batches(4, 4)

@@ -1,4 +1,4 @@
-"""Extra exercise: clip once a window."""
+"""Extra exercise: gradient clipping once per window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 from autograder.measure import weights_after_steps
 
-from .common import Batches, _clearing, _window, affine, norm_of_mean, scattered, sgd, unclean
+from .common import (
+    Batches,
+    accumulate_window,
+    affine,
+    alternating_batches,
+    clearing_gradients,
+    mean_gradient_norm,
+    sgd,
+    with_old_gradients,
+)
 
 
 @exercise(
@@ -51,10 +60,10 @@ def clip_once(answer: Any, case: Case) -> dict[str, object]:
 
 @clip_once.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for factor in (0.5, 4.0):  # shorter than the mean gradient; longer than even the sum of three
-        model, batches = affine(rng), scattered(rng, 4, 4, 4)
-        max_norm = factor * norm_of_mean(model, batches)
-        yield Case(model=model, optimizer=unclean(sgd(model)), batches=batches, max_norm=max_norm)
+    for factor in (0.5, 4.0):  # below the norm of the mean, and above that of the sum
+        model, batches = affine(rng), alternating_batches(rng, 4, 4, 4)
+        max_norm = factor * mean_gradient_norm(model, batches)
+        yield Case(model=model, optimizer=with_old_gradients(sgd(model)), batches=batches, max_norm=max_norm)
 
 
 @clip_once.mistake(
@@ -62,7 +71,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     ru="Похоже, что градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
 )
 def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
+    accumulate_window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
     optimizer.step()
 
 
@@ -71,7 +80,7 @@ def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) ->
     ru="Похоже, что шаг использует неотсечённый градиент: отсечение стоит слишком рано, слишком поздно или его нет.",
 )
 def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches)
+    accumulate_window(model, optimizer, batches)
     optimizer.step()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
 
@@ -81,7 +90,7 @@ def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm:
     ru="Похоже, что отсекается каждая компонента по значению. Это поворачивает градиент; отсечение по норме только укорачивает.",
 )
 def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches)
+    accumulate_window(model, optimizer, batches)
     torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
     optimizer.step()
 
@@ -91,7 +100,7 @@ def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float
     ru="Похоже, что параметры отсекаются по одному или отсекается только один. Норма берётся по всем вместе.",
 )
 def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches)
+    accumulate_window(model, optimizer, batches)
     for parameter in model.parameters():
         torch.nn.utils.clip_grad_norm_(parameter, max_norm)
     optimizer.step()
@@ -102,7 +111,7 @@ def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm:
     ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
 )
 def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(_clearing(model), optimizer, batches)
+    accumulate_window(clearing_gradients(model), optimizer, batches)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
 
@@ -112,7 +121,7 @@ def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: 
     ru="Похоже, что градиент всегда приводится к длине `max_norm`, даже если он короче.",
 )
 def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches)
+    accumulate_window(model, optimizer, batches)
     norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
     for p in model.parameters():
         p.grad *= max_norm / (norm + 1e-6)

@@ -1,4 +1,4 @@
-"""Extra exercise: the seed's second accumulation cell."""
+"""Extra exercise: a loop with backward only on the last micro-batch."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from torch.nn.functional import mse_loss
 
-from autograder.checking.exercise import aspect, exercise
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
-from .common import ONE_BACKWARD_EACH, Batches, _trains, _windows
+from .common import ONE_BACKWARD_EACH, Batches, observe_training, training_cases
 from .fix_zero_inside import (
     fix_zero_inside,
     leaks_into_the_next_window,
@@ -19,7 +19,8 @@ from .fix_zero_inside import (
     trains_on_joined_windows,
 )
 
-fix_backward_last = exercise(
+
+@exercise(
     title=Text("Find the bug: the other cell that prints 1.46", "Найдите ошибку: другая ячейка, которая печатает 1.46"),
     kind="find the bug",
     difficulty=2,
@@ -39,10 +40,12 @@ fix_backward_last = exercise(
         ),
         Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
     ],
-)(_trains("fix_backward_last"))
+)
+def fix_backward_last(answer: Any, case: Case) -> dict[str, object]:
+    return observe_training(answer.fix_backward_last, case)
 
 
-fix_backward_last.cases(_windows)
+fix_backward_last.cases(training_cases)
 
 
 @fix_backward_last.mistake(

@@ -1,4 +1,4 @@
-"""Core exercise: the seed's first accumulation cell."""
+"""Core exercise: a loop that clears gradients before every backward pass."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 from torch.nn.functional import mse_loss
 
-from autograder.checking.exercise import aspect, exercise
+from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
-from .common import ONE_BACKWARD_EACH, Batches, _epoch, _joined, _trains, _windows
+from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, train_in_windows, training_cases
 
-fix_zero_inside = exercise(
+
+@exercise(
     title=Text("Find the bug: W goes from 1.4 to 1.46", "Найдите ошибку: W идёт от 1.4 к 1.46"),
     kind="find the bug",
     core=True,
@@ -40,10 +41,12 @@ fix_zero_inside = exercise(
             "Перенесите одну строку: из начала цикла на место сразу после `optimizer.step()`.",
         ),
     ],
-)(_trains("fix_zero_inside"))
+)
+def fix_zero_inside(answer: Any, case: Case) -> dict[str, object]:
+    return observe_training(answer.fix_zero_inside, case)
 
 
-fix_zero_inside.cases(_windows)
+fix_zero_inside.cases(training_cases)
 
 
 @fix_zero_inside.mistake(
@@ -129,7 +132,7 @@ def one_backward_for_the_sum(model: Any, optimizer: Any, batches: Batches, accum
     ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
 )
 def trains_on_joined_windows(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
-    _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+    train_in_windows(model, optimizer, join_windows(batches, accumulation_steps), 1, lambda w, n: 1.0)
 
 
 @fix_zero_inside.mistake(

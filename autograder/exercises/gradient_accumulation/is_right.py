@@ -1,4 +1,4 @@
-"""Extra exercise: write the test."""
+"""Extra exercise: a test for gradient accumulation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from autograder.checking.inputs import Lineup, nameless
 from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
-# What the learner's test is tried on. The signature is asked for nowhere else, so that no answer to another exercise
-# can stand in: `accumulate(parameter, micro_batches)` with pairs (mean_loss, n), where `mean_loss()` is a tensor.
+# The learner's test runs on functions `accumulate(parameter, micro_batches)`. A micro-batch is a pair (mean_loss, n),
+# and `mean_loss()` is a tensor. No other exercise has this signature, so no answer to another one fits.
 MicroBatches = list[tuple[Callable[[], Tensor], int]]
 
 
@@ -87,6 +87,19 @@ WRONG = {
     "catches_equal_weights": nameless(_wrong_divides_by_count, "accumulate"),
     "catches_division_by_samples": nameless(_wrong_divides_by_samples, "accumulate"),
 }
+
+
+def _accepts(answer: Any, function: Callable[..., None]) -> bool:
+    """Return whether the learner's test accepts `function`.
+
+    A failed assertion is a refusal, as in any test.
+    """
+    try:
+        return bool(answer.is_right(function))
+    except AnswerRaised as raised:
+        if isinstance(raised.__cause__, AssertionError):
+            return False
+        raise
 
 
 @exercise(
@@ -165,21 +178,11 @@ def is_right(answer: Any, case: Case) -> dict[str, object]:
 
 @is_right.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the first is for the card and `reproduce`
+    yield Case(function=RIGHT[0], others=Lineup(rng, RIGHT, WRONG))  # the card and `reproduce` use the first
 
 
-def _accepts(answer: Any, function: Callable[..., None]) -> bool:
-    """Does the learner's test let `function` pass? An assertion that fails is a refusal, as in any test."""
-    try:
-        return bool(answer.is_right(function))
-    except AnswerRaised as raised:
-        if isinstance(raised.__cause__, AssertionError):
-            return False
-        raise
-
-
-def _agrees(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
-    """A test with some choice of micro-batches and of what `.grad` holds before."""
+def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
+    """Run a right test on micro-batches of these sizes, with `.grad` filled with `old` beforehand."""
     x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2)
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     w.grad = None if old is None else torch.full_like(w, old)
@@ -197,7 +200,7 @@ def _agrees(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float 
     ru="Похоже, что тест принимает всё: сравнивать нужно с градиентом, который вы вычислили сами.",
 )
 def accepts_everything(accumulate: Callable[..., None]) -> bool:
-    _agrees(accumulate, (2, 1))
+    _run_test(accumulate, (2, 1))
     return True
 
 
@@ -214,7 +217,7 @@ def refuses_everything(accumulate: Callable[..., None]) -> bool:
     ru="Похоже, что все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
 )
 def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
-    return _agrees(accumulate, (2, 2))
+    return _run_test(accumulate, (2, 2))
 
 
 @is_right.mistake(
@@ -222,7 +225,7 @@ def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
     ru="Похоже, что в начале теста `.grad` всегда пуст, и функция, которая оставляет старый градиент, не попадается.",
 )
 def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
-    return _agrees(accumulate, (3, 1), old=None)
+    return _run_test(accumulate, (3, 1), old=None)
 
 
 @is_right.mistake(
@@ -230,4 +233,4 @@ def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
     ru="Похоже, что в тесте всего один микробатч: для него верен почти любой способ накопления.",
 )
 def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
-    return _agrees(accumulate, (3,))
+    return _run_test(accumulate, (3,))

@@ -1,4 +1,4 @@
-"""Core exercise: what .grad holds, when."""
+"""Core exercise: predictions about the contents of `.grad`."""
 
 from __future__ import annotations
 

@@ -1,21 +1,19 @@
-"""Extra exercise: None is not zero."""
+"""Extra exercise: predictions about gradients of None and of zero."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from autograder.checking.exercise import Case, aspect, exercise
+from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.checking.values import entries
 from autograder.language import Text
-
-from .predict_accumulation import predict_accumulation
 
 
 @exercise(
     title=Text("`None` and zero", "`None` и ноль"),
     kind="predict",
     minutes=6,
-    aspects=[aspect("table", 1, *predict_accumulation.aspects[0].says)],
+    aspects=[EVERY_ENTRY],
     hints=[
         Text(
             "What does an optimizer do with a parameter whose `.grad` is None?",

@@ -1,4 +1,4 @@
-"""Extra exercise: token means."""
+"""Extra exercise: accumulation of means over tokens."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from autograder.language import Text
 
 from .common import Batches
 
-IGNORED = -100  # the target that `cross_entropy` passes over: padding
-
-
-def token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """Mean cross-entropy over the tokens of a micro-batch that are no padding; x is (n, t, 3), y is (n, t)."""
-    return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=IGNORED)
+IGNORED = -100  # the target of padding, which `cross_entropy` skips
 
 
 @exercise(
@@ -56,27 +51,37 @@ def token_mean(answer: Any, case: Case) -> dict[str, object]:
     return {"gradient": case.model.weight.grad}
 
 
-@token_mean.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    for lengths in ([(5, 1), (2, 2, 1)], [(1,), (4, 5), (2, 3)]):
-        model = torch.nn.Linear(3, 4, bias=False, dtype=torch.float64)
-        model.weight = torch.nn.Parameter(uniform(rng, 4, 3))
-        model.weight.grad = 100 * uniform(rng, 4, 3)
-        yield Case(model=model, batches=[_tokens(rng, *each) for each in lengths])
-
-
-def _tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]:
+def _random_tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]:
+    """Return one micro-batch of sequences of these lengths, padded to 5 tokens."""
     y = torch.full((len(lengths), 5), IGNORED)
     for row, length in enumerate(lengths):
         y[row, :length] = torch.randint(4, (length,), generator=rng)
     return uniform(rng, len(lengths), 5, 3), y
 
 
-def _weighted_tokens(model: torch.nn.Module, batches: Batches, weight: Callable[[Tensor], float]) -> None:
+@token_mean.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for lengths in ([(5, 1), (2, 2, 1)], [(1,), (4, 5), (2, 3)]):
+        model = torch.nn.Linear(3, 4, bias=False, dtype=torch.float64)
+        model.weight = torch.nn.Parameter(uniform(rng, 4, 3))
+        model.weight.grad = 100 * uniform(rng, 4, 3)
+        yield Case(model=model, batches=[_random_tokens(rng, *each) for each in lengths])
+
+
+def _token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Return the mean cross-entropy over the tokens of a micro-batch, without padding.
+
+    `x` has the shape (n, t, 3), `y` the shape (n, t).
+    """
+    return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=IGNORED)
+
+
+def _accumulate_weighted(model: torch.nn.Module, batches: Batches, weight: Callable[[Tensor], float]) -> None:
+    """Accumulate the token means, each weighted by its share of `weight(y)`."""
     model.zero_grad()
     total = sum(weight(y) for _, y in batches)
     for x, y in batches:
-        (token_loss(model, x, y) * weight(y) / total).backward()
+        (_token_loss(model, x, y) * weight(y) / total).backward()
 
 
 @token_mean.mistake(
@@ -84,7 +89,7 @@ def _weighted_tokens(model: torch.nn.Module, batches: Batches, weight: Callable[
     ru="Похоже, что каждый микробатч получил вес 1/K, сколько бы токенов в нём ни было.",
 )
 def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
-    _weighted_tokens(model, batches, lambda y: 1.0)
+    _accumulate_weighted(model, batches, lambda y: 1.0)
 
 
 @token_mean.mistake(
@@ -92,7 +97,7 @@ def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
     ru="Похоже, что вес микробатча — число последовательностей или всех позиций вместе с заполнителями.",
 )
 def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
-    _weighted_tokens(model, batches, len)
+    _accumulate_weighted(model, batches, len)
 
 
 @token_mean.mistake(
@@ -103,7 +108,7 @@ def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
     for x, y in batches:
-        (token_loss(model, x, y) / total).backward()
+        (_token_loss(model, x, y) / total).backward()
 
 
 @token_mean.mistake(
@@ -113,7 +118,7 @@ def divides_a_mean(model: torch.nn.Module, batches: Batches) -> None:
 def keeps_what_was_there(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
     for x, y in batches:
-        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+        (_token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
 
 
 @token_mean.mistake(
@@ -124,7 +129,7 @@ def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(int((y != IGNORED).sum()) for _, y in batches)
     for x, y in batches:
         model.zero_grad()
-        (token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
+        (_token_loss(model, x, y) * (y != IGNORED).sum() / total).backward()
 
 
 @token_mean.mistake(
@@ -134,4 +139,4 @@ def keeps_the_last_tokens(model: torch.nn.Module, batches: Batches) -> None:
 def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
     for x, y in batches:
-        token_loss(model, x, y).backward()
+        _token_loss(model, x, y).backward()

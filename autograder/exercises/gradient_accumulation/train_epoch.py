@@ -1,4 +1,4 @@
-"""Core exercise: a whole epoch, the last window included."""
+"""Core exercise: an epoch in windows, with an incomplete last window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,33 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
 
-from .common import Batches, _clearing, _directions, _epoch, _joined, _samples, linear, micro_batches, sgd
+from .common import (
+    Batches,
+    clearing_gradients,
+    count_samples,
+    directions,
+    join_windows,
+    linear,
+    micro_batches,
+    sgd,
+    train_in_windows,
+)
+
+_SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
+
+
+def _peak_of_window(train: Callable[..., object]) -> AtMost:
+    """Return the peak bytes of one window of 6 micro-batches through a hidden layer of 64 x 32 numbers.
+
+    One micro-batch needs its hidden activation and, during backward, two gradients of that size. These are 3 units,
+    and the weights need little. The limit is 1.25 times 3. A second graph beside the first needs 4 units, and all
+    graphs need 6 or more.
+    """
+    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
+    with live_bytes() as live:
+        train(net, sgd(net), batches, _MICRO_BATCHES)
+    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
 
 
 @exercise(
@@ -74,26 +100,10 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
     return {
         "weights": weights,
         "mean_loss": mean_loss,
-        "backward_runs": _directions(passes),
+        "backward_runs": directions(passes),
         "sizes": sizes,
-        "live_bytes": _memory_of_a_window(answer.train_epoch),
+        "live_bytes": _peak_of_window(answer.train_epoch),
     }
-
-
-_SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
-
-
-def _memory_of_a_window(train: Callable[..., object]) -> AtMost:
-    """Peak bytes of one window of 6 micro-batches through a hidden layer of 64 x 32 numbers.
-
-    One micro-batch needs its hidden activation, and while it goes backward two gradients of that size: 3 units, and a
-    little for the weights. The limit is 1.25 times 3; a second graph beside the first needs 4, every graph 6 and more.
-    """
-    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
-    batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]
-    with live_bytes() as live:
-        train(net, sgd(net), batches, _MICRO_BATCHES)
-    return AtMost(limit=round(1.25 * 3 * _SAMPLES * _WIDTH * 8), used=live.peak)
 
 
 @train_epoch.cases
@@ -109,7 +119,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 )
 def drops_the_last_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     whole = len(batches) - len(batches) % accumulation_steps
-    return _epoch(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: n / _samples(w))
+    return train_in_windows(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: n / count_samples(w))
 
 
 @train_epoch.mistake(
@@ -117,7 +127,7 @@ def drops_the_last_window(model: Any, optimizer: Any, batches: Batches, accumula
     ru="Похоже, что каждое значение функции потерь делится на K, независимо от размеров и даже в последнем, коротком окне.",
 )
 def always_divides_by_k(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
-    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / accumulation_steps)
+    return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / accumulation_steps)
 
 
 @train_epoch.mistake(
@@ -125,7 +135,7 @@ def always_divides_by_k(model: Any, optimizer: Any, batches: Batches, accumulati
     ru="Похоже, что все микробатчи окна получили одинаковый вес, хотя размеры у них разные.",
 )
 def same_weight_in_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
-    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / len(w))
+    return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: 1 / len(w))
 
 
 @train_epoch.mistake(
@@ -133,7 +143,7 @@ def same_weight_in_a_window(model: Any, optimizer: Any, batches: Batches, accumu
     ru="Похоже, что градиенты делятся на число примеров всей эпохи, а не своего окна.",
 )
 def divides_by_the_epoch(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
-    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(batches))
+    return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(batches))
 
 
 @train_epoch.mistake(
@@ -142,7 +152,7 @@ def divides_by_the_epoch(model: Any, optimizer: Any, batches: Batches, accumulat
 )
 def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     whole = len(batches) - len(batches) % accumulation_steps
-    return _epoch(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: 1 / accumulation_steps)
+    return train_in_windows(model, optimizer, batches[:whole], accumulation_steps, lambda w, n: 1 / accumulation_steps)
 
 
 @train_epoch.mistake(
@@ -151,7 +161,7 @@ def usual_pattern(model: Any, optimizer: Any, batches: Batches, accumulation_ste
 )
 def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     optimizer.zero_grad = lambda: None
-    return _epoch(model, optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+    return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w))
 
 
 @train_epoch.mistake(
@@ -159,7 +169,9 @@ def never_clears_a_window(model: Any, optimizer: Any, batches: Batches, accumula
     ru="Похоже, что градиенты обнуляются для каждого микробатча: шаг видит только последний микробатч окна.",
 )
 def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
-    return _epoch(_clearing(model), optimizer, batches, accumulation_steps, lambda w, n: n / _samples(w))
+    return train_in_windows(
+        clearing_gradients(model), optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w)
+    )
 
 
 @train_epoch.mistake(
@@ -167,7 +179,7 @@ def zeroes_in_the_window(model: Any, optimizer: Any, batches: Batches, accumulat
     ru="Похоже, что каждое окно склеено в один большой батч. Веса верны, но накопления не было.",
 )
 def joins_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
-    return _epoch(model, optimizer, _joined(batches, accumulation_steps), 1, lambda w, n: 1.0)
+    return train_in_windows(model, optimizer, join_windows(batches, accumulation_steps), 1, lambda w, n: 1.0)
 
 
 @train_epoch.mistake(
@@ -180,11 +192,11 @@ def sums_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_ste
     for start in range(0, len(batches), accumulation_steps):
         window = batches[start : start + accumulation_steps]
         optimizer.zero_grad()
-        losses = [mse_loss(model(x), y) * len(x) / _samples(window) for x, y in window]
+        losses = [mse_loss(model(x), y) * len(x) / count_samples(window) for x, y in window]
         sum(losses).backward()  # type: ignore[union-attr]
         optimizer.step()
-        total += sum(loss.item() for loss in losses) * _samples(window)
-    return total / _samples(batches)
+        total += sum(loss.item() for loss in losses) * count_samples(window)
+    return total / count_samples(batches)
 
 
 @train_epoch.mistake(
@@ -200,10 +212,10 @@ def returns_a_tensor(model: Any, optimizer: Any, batches: Batches, accumulation_
         optimizer.zero_grad()
         for x, y in window:
             loss = mse_loss(model(x), y)
-            (loss * len(x) / _samples(window)).backward()
+            (loss * len(x) / count_samples(window)).backward()
             total = total + loss * len(x)
         optimizer.step()
-    return total / _samples(batches)
+    return total / count_samples(batches)
 
 
 @train_epoch.mistake(
@@ -217,7 +229,7 @@ def averages_the_means(model: Any, optimizer: Any, batches: Batches, accumulatio
         optimizer.zero_grad()
         for x, y in window:
             loss = mse_loss(model(x), y)
-            (loss * len(x) / _samples(window)).backward()
+            (loss * len(x) / count_samples(window)).backward()
             losses.append(loss.item())
         optimizer.step()
     return sum(losses) / len(losses)

@@ -1,4 +1,4 @@
-"""Extra exercise: mixed precision's loss scale."""
+"""Extra exercise: gradient clipping under a loss scale."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 from autograder.measure import weights_after_steps
 
-from .common import Batches, _window, affine, norm_of_mean, scattered, sgd, unclean
+from .common import Batches, accumulate_window, affine, alternating_batches, mean_gradient_norm, sgd, with_old_gradients
 
 
 class FakeScaler:
-    """`torch.amp.GradScaler` with a fixed scale of 2**16, in float64 on the CPU: only the order of its calls matters."""
+    """A `torch.amp.GradScaler` with a fixed scale, for float64 on the CPU.
+
+    The exercise needs only the order of its calls.
+    """
 
     def __init__(self) -> None:
         self.factor, self.unscaled, self.steps, self.updates = 2.0**16, False, 0, 0
@@ -88,20 +91,20 @@ def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
     before = case.model.weight.detach().clone()
     with weights_after_steps(case.optimizer) as weights:
         answer.unscale_then_clip(case.model, case.optimizer, case.scaler, case.batches, case.max_norm)
-    # Steps 65536 times too short leave the same weights to six digits; how far they moved tells them apart.
+    # A step that is 65536 times too short leaves weights that agree to six digits. Their change differs.
     return {"weights": weights, "calls": [case.scaler.steps, case.scaler.updates], "moved": before - case.model.weight}
 
 
 @unscale_then_clip.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for factor in (0.5, 3.0):
-        model, batches = affine(rng), scattered(rng, 3, 3)
-        max_norm = factor * norm_of_mean(model, batches)
-        optimizer, scaler = unclean(sgd(model)), FakeScaler()
+        model, batches = affine(rng), alternating_batches(rng, 3, 3)
+        max_norm = factor * mean_gradient_norm(model, batches)
+        optimizer, scaler = with_old_gradients(sgd(model)), FakeScaler()
         yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
 
 
-def _scaled_window(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
+def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
     optimizer.zero_grad()
     for x, y in batches:
         scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
@@ -112,7 +115,7 @@ def _scaled_window(model: Any, optimizer: Any, scaler: Any, batches: Batches) ->
     ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
 )
 def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
-    _scaled_window(model, optimizer, scaler, batches)
+    _accumulate_scaled(model, optimizer, scaler, batches)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
     scaler.update()
@@ -138,7 +141,7 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
     ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
-    _scaled_window(model, optimizer, scaler, batches)
+    _accumulate_scaled(model, optimizer, scaler, batches)
     optimizer.step()
     scaler.update()
 
@@ -148,7 +151,7 @@ def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, ma
     ru="Похоже, что значение функции потерь не масштабировали, а градиент разделили: шаг в 65536 раз короче нужного.",
 )
 def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
-    _window(model, optimizer, batches)
+    accumulate_window(model, optimizer, batches)
     scaler.unscale_(optimizer)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)

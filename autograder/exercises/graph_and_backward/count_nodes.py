@@ -1,4 +1,4 @@
-"""Core exercise: count nodes."""
+"""Core exercise: the number of nodes in a graph."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from autograder.checking.values import AtMost, canonical, compare, number
 from autograder.language import Text
 from autograder.measure import graph_nodes
 
-from .common import FLOAT64, _leaves
-
-_DOUBLINGS = 10
+from .common import FLOAT64, leaves_behind
 
 
 class _Twice(torch.autograd.Function):
-    """a + b, as a node of its own class: the class that counts how often its `next_functions` are read."""
+    """The sum a + b as a node of its own class.
+
+    `_count_reads` can therefore count the reads of its `next_functions`.
+    """
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
@@ -35,7 +36,7 @@ _reads: list[None] = []
 
 
 def _count_reads() -> None:
-    """Make every read of `next_functions` of a `_Twice` node append to `_reads`."""
+    """Append to `_reads` at every read of `next_functions` of a `_Twice` node."""
     kind: Any = _Twice._backward_cls  # type: ignore[attr-defined]
     plain = kind.next_functions
 
@@ -49,10 +50,13 @@ def _count_reads() -> None:
 _count_reads()
 
 
-def _reads_of(count: Callable[[Tensor], object]) -> AtMost:
-    """How often an answer looks at the nodes of ten doublings: 10 nodes, 2047 paths that begin at the last of them.
+_DOUBLINGS = 10
 
-    A walk that knows where it has been reads each node once; eight reads of a node are allowed.
+
+def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
+    """Return how often an answer reads the nodes of ten doublings: 10 nodes, with 2047 paths from the last one.
+
+    A walk that remembers visited nodes reads each node once. Eight reads per node are allowed.
     """
     doubled = torch.ones((), dtype=FLOAT64, requires_grad=True)
     for _ in range(_DOUBLINGS):
@@ -112,7 +116,7 @@ def count_nodes(answer: Any, case: Case) -> dict[str, object]:
     return {
         "forgets": compare(first, second) is None,
         "nodes": number(nodes),
-        "reads": _reads_of(answer.count_nodes),
+        "reads": _measure_reads(answer.count_nodes),
     }
 
 
@@ -155,7 +159,7 @@ def forgets_the_root(tensor: Tensor) -> int:
     ru="Похоже, что пропущены узлы листьев. `AccumulateGrad` — тоже узел.",
 )
 def leaves_out_leaves(tensor: Tensor) -> int:
-    return len(graph_nodes(tensor)) - len(_leaves(tensor))
+    return len(graph_nodes(tensor)) - len(leaves_behind(tensor))
 
 
 @count_nodes.mistake(
@@ -163,7 +167,7 @@ def leaves_out_leaves(tensor: Tensor) -> int:
     ru="Похоже, что сосчитаны только листья.",
 )
 def counts_leaves(tensor: Tensor) -> int:
-    return len(_leaves(tensor))
+    return len(leaves_behind(tensor))
 
 
 @count_nodes.mistake(

@@ -1,4 +1,4 @@
-"""Extra exercise: what `torch.autograd.grad` returns."""
+"""Extra exercise: gradients that share memory."""
 
 from __future__ import annotations
 

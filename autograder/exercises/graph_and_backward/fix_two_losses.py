@@ -15,23 +15,18 @@ from autograder.checking.values import AtMost, number
 from autograder.language import Text
 from autograder.measure import counting_backward_runs, live_bytes
 
-from .common import _ROWS, _WIDTH, FLOAT64
+from .common import FLOAT64, ROWS, WIDTH
 
 TwoLosses = tuple[Tensor, Tensor]
 
 
-def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
-    h = torch.tanh(x @ w)
-    return ((h - y) ** 2).mean(), (h**2).mean()
-
-
 def _loss(value: object) -> object:
-    """A loss as a number, whether it came as one, as a tensor or as an array of one number."""
+    """Return a loss as a number. It may be a number, a tensor or an array of one number."""
     return number(torch.as_tensor(value, dtype=FLOAT64))
 
 
-def _goes_again(loss: object, w: Tensor) -> bool:
-    """Can a further backward pass go from `loss` to `w`?"""
+def _can_go_again(loss: object, w: Tensor) -> bool:
+    """Return whether a further backward pass from `loss` to `w` is possible."""
     if not isinstance(loss, Tensor) or not loss.requires_grad:
         return False
     try:
@@ -41,21 +36,22 @@ def _goes_again(loss: object, w: Tensor) -> bool:
     return True
 
 
-def _left_of(answer: Callable[..., object]) -> AtMost:
-    """Bytes that stay in memory after the call while the pair that came back is held, the pair's own not counted.
+def _measure_left(answer: Callable[..., object]) -> AtMost:
+    """Return the bytes that stay in memory after the call, without those of the returned pair.
 
-    (Those of a `mse_loss` would be many: on the CPU its one number lies in a storage as large as the input.) `.grad`
-    and a quarter of one hidden activation of 64 x 32 numbers are allowed; a graph that was kept holds all of it.
+    The pair is left out because the CPU result of `mse_loss` has a storage as large as its input. The limit allows
+    `.grad` and a quarter of the hidden activation of 64 x 32 numbers. A graph that was kept holds the whole
+    activation.
     """
-    w = torch.full((4, _WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
-    x, y = torch.ones(_ROWS, 4, dtype=FLOAT64), torch.zeros(_ROWS, _WIDTH, dtype=FLOAT64)
+    w = torch.full((4, WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
+    x, y = torch.ones(ROWS, 4, dtype=FLOAT64), torch.zeros(ROWS, WIDTH, dtype=FLOAT64)
     with live_bytes() as live:
         held = answer(w, x, y, 0.5)
         left = live.now
     with using_answer():
         pair = {each.untyped_storage() for each in held if isinstance(each, Tensor)}  # type: ignore[attr-defined]
         left -= sum(storage.nbytes() for storage in pair)
-    return AtMost(limit=(4 * _WIDTH + _ROWS * _WIDTH // 4) * 8, used=left)
+    return AtMost(limit=(4 * WIDTH + ROWS * WIDTH // 4) * 8, used=left)
 
 
 @exercise(
@@ -124,14 +120,14 @@ def fix_two_losses(answer: Any, case: Case) -> dict[str, object]:
         fit, size = pair
         losses = {"fit": _loss(fit), "size": _loss(size)}
         gradient = None if case.w.grad is None else case.w.grad.clone()
-        again = [_goes_again(fit, case.w), _goes_again(size, case.w)]
+        again = [_can_go_again(fit, case.w), _can_go_again(size, case.w)]
     return {
         "untouched": {"w": case.w, "x": case.x, "y": case.y},
         "losses": losses,
         "gradient": gradient,
         "goes_again": again,
         "backward_runs": runs.times,
-        "left": _left_of(answer.fix_two_losses),
+        "left": _measure_left(answer.fix_two_losses),
     }
 
 
@@ -140,6 +136,11 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for rows, width, share in ((5, 2, 0.25), (3, 4, 3.0)):
         w = (0.2 * signed(rng, 3, width)).requires_grad_()
         yield Case(w=w, x=signed(rng, rows, 3), y=uniform(rng, rows, width), share=share)
+
+
+def _losses(w: Tensor, x: Tensor, y: Tensor) -> TwoLosses:
+    h = torch.tanh(x @ w)
+    return ((h - y) ** 2).mean(), (h**2).mean()
 
 
 @fix_two_losses.mistake(

@@ -1,4 +1,4 @@
-"""Extra exercise: a bug that does not show."""
+"""Extra exercise: a graph on which a wrong backward is right."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import graph_nodes
 
-from .common import _assign, _seed_backward
+from .manual_backward import assign_gradient, backward_by_paths
 
 
 @exercise(
@@ -102,7 +102,7 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
         (right,) = torch.autograd.grad(y, case.x, retain_graph=True, allow_unused=True)
         case.x.grad = None
         try:
-            _seed_backward(y, _assign)
+            backward_by_paths(y, assign_gradient)
             seen["operations"] = True
         except TypeError:  # a node that wants several gradients, or cannot be called at all
             pass

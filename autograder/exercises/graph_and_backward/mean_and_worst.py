@@ -1,4 +1,4 @@
-"""Core exercise: what keeps graphs alive."""
+"""Core exercise: a mean loss, and one graph to keep alive."""
 
 from __future__ import annotations
 
@@ -16,43 +16,32 @@ from autograder.checking.values import AtMost, number
 from autograder.language import Text
 from autograder.measure import counting_backward_runs, live_bytes
 
-from .common import _ROWS, _WIDTH, FLOAT64
+from .common import FLOAT64, ROWS, WIDTH
 
 Batches = list[tuple[Tensor, Tensor]]
-
-
-def linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
-    """A linear model without bias, before its first backward pass."""
-    model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
-    model.weight = torch.nn.Parameter(uniform(rng, 1, features))
-    return model
-
-
-def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
-    """Batches of four samples; the further a target is from 0, the greater the loss."""
-    return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
+Pair = tuple[Any, Any]
 
 
 _BATCHES = 8
 
 
-def _memory_of(answer: Callable[..., object]) -> tuple[AtMost, str]:
-    """Peak bytes over 8 batches through a hidden layer of 64 x 32 numbers; the first batch is the worst.
+def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
+    """Return the peak bytes over 8 batches, the first of which is the worst, and their kind in words.
 
-    A finished graph holds one hidden activation, one that is being built two. The worst so far, the batch before and
-    the one being built make 4; the limit is 1.25 times that. All eight graphs make 9, one batch out of all eight 16.
-    The word says which of these it is like.
+    The hidden layer has 64 x 32 numbers. A finished graph holds one hidden activation, a graph under construction
+    two. The worst graph, the previous one and the current one make 4. The limit is 1.25 times that. All eight
+    graphs make 9, and one large batch makes 16.
     """
-    net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
+    net = torch.nn.Sequential(torch.nn.Linear(2, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 1)).double()
     batches = [
-        (torch.ones(_ROWS, 2, dtype=FLOAT64), torch.full((_ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
+        (torch.ones(ROWS, 2, dtype=FLOAT64), torch.full((ROWS, 1), 100.0 / (1 + i), dtype=FLOAT64))
         for i in range(_BATCHES)
     ]
     with live_bytes() as live:
         answer(net, batches)
-    activations = live.peak / (_ROWS * _WIDTH * 8)
+    activations = live.peak / (ROWS * WIDTH * 8)
     like = "some graphs" if activations < 8 else "all graphs" if activations < 13 else "one large batch"
-    return AtMost(limit=round(1.25 * 4 * _ROWS * _WIDTH * 8), used=live.peak), like
+    return AtMost(limit=round(1.25 * 4 * ROWS * WIDTH * 8), used=live.peak), like
 
 
 @exercise(
@@ -129,7 +118,7 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
         mean, worst = pair
         if isinstance(worst, Tensor) and worst.requires_grad and not runs.times:
             worst.backward()
-    live, like = _memory_of(answer.mean_and_worst)
+    live, like = _measure_peak(answer.mean_and_worst)
     return {
         "state": state,
         "mean": mean,
@@ -141,19 +130,33 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
+def _linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
+    """Return a linear model without bias, before its first backward pass."""
+    model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
+    model.weight = torch.nn.Parameter(uniform(rng, 1, features))
+    return model
+
+
+def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
+    """Return batches of four samples. A target further from 0 gives a greater loss."""
+    return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
+
+
 @mean_and_worst.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for features, scale, targets in (
         (2, 1.0, (5.0, 40.0, 10.0, 20.0)),
         (3, 1e-3, (90.0, 9.0, 30.0)),
     ):
-        model = linear(rng, features)
+        model = _linear(rng, features)
         if features == 3:
             model.weight.grad = 100 * signed(rng, 1, 3)
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
 
 
-Pair = tuple[Any, Any]
+def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses) / len(losses), choose(losses)
 
 
 @mean_and_worst.mistake(
@@ -294,8 +297,3 @@ def joins_the_batches(model: Any, batches: Batches) -> Pair:
         losses = ((model(x) - y) ** 2).flatten().reshape(len(batches), -1).mean(1)
     x, y = batches[int(losses.argmax())]
     return losses.mean().item(), mse_loss(model(x), y)
-
-
-def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
-    losses = [mse_loss(model(x), y) for x, y in batches]
-    return sum(loss.item() for loss in losses) / len(losses), choose(losses)

@@ -1,4 +1,4 @@
-"""Extra exercise: the node that makes the NaN."""
+"""Extra exercise: the node that produces a NaN."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     p[1] = 0.0
     yield Case(loss=(2 * p.requires_grad_()).sqrt().sum())  # an infinite gradient, but no NaN
     yield Case(loss=(leaf(rng, 2) * signed(rng, 2)).tanh().sum())
-    for first in (True, False):  # `h` gets a NaN, and a walk may reach it before the node that makes it
+    for first in (True, False):  # a walk may reach `h`, which gets a NaN, before the node that makes the NaN
         h = leaf(rng, 3) * torch.tensor([0.0, 1.0, -1.0], dtype=FLOAT64)
         guarded = torch.where(h > 0, h.sqrt(), 0.0).sum()
         yield Case(loss=h.sum() + guarded if first else guarded + h.sum())
@@ -77,8 +77,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(loss=b.sum() + (a.abs().requires_grad_() * b).sqrt().sum())  # NaN for the second operand alone
 
 
-def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
-    """Name, NaN received, NaN given, infinity given, for each node in the order of a backward pass."""
+def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
+    """Return name, NaN received, NaN given and infinity given of each node, in the order of a backward pass."""
     seen: list[tuple[str, bool, bool, bool]] = []
 
     def any_of(test: Callable[[Tensor], Tensor], tensors: tuple[Tensor | None, ...]) -> bool:
@@ -96,18 +96,8 @@ def _watched(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
     return seen
 
 
-@nan_node.mistake(
-    en="It looks as if a leaf's node is named, which only receives the NaN. Either the last node with a NaN is taken, "
-    "or `given` and `received` have changed places, or all hooks see the same `node`: the one where the loop ended.",
-    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны "
-    "`given` и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
-)
-def names_the_last(loss: Tensor) -> str | None:
-    return next((name for name, _, nan, _ in reversed(_watched(loss)) if nan), None)
-
-
-def _giving_nan(loss: Tensor) -> set[Any]:
-    """The nodes that give a NaN, whether or not one came in."""
+def _nodes_giving_nan(loss: Tensor) -> set[Any]:
+    """Return the nodes that give a NaN, whether or not they received one."""
     bad: set[Any] = set()
     for node in graph_nodes(loss):
 
@@ -154,13 +144,23 @@ def _recursion_order(loss: Tensor) -> list[Any]:
 
 
 @nan_node.mistake(
+    en="It looks as if a leaf's node is named, which only receives the NaN. Either the last node with a NaN is taken, "
+    "or `given` and `received` have changed places, or all hooks see the same `node`: the one where the loop ended.",
+    ru="Похоже, что назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны "
+    "`given` и `received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
+)
+def names_the_last(loss: Tensor) -> str | None:
+    return next((name for name, _, nan, _ in reversed(_record_nodes(loss)) if nan), None)
+
+
+@nan_node.mistake(
     en="It looks as if the first node with a NaN is named in the order of a walk, not in that of the backward pass: "
     "the walk may come first to a node that only hands the NaN on.",
     ru="Похоже, что назван первый узел с NaN в порядке обхода, а не в порядке обратного прохода: "
     "при обходе раньше может встретиться узел, который NaN только передаёт.",
 )
 def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
-    bad = _giving_nan(loss)
+    bad = _nodes_giving_nan(loss)
     return next((node.name() for node in _recursion_order(loss) if node in bad), None)
 
 
@@ -171,7 +171,7 @@ def names_the_first_of_a_recursion(loss: Tensor) -> str | None:
     "прохода: раньше может попасться узел, который NaN только передаёт.",
 )
 def names_the_first_of_a_stack(loss: Tensor) -> str | None:
-    bad = _giving_nan(loss)
+    bad = _nodes_giving_nan(loss)
     return next((node.name() for node in _stack_order(loss) if node in bad), None)
 
 
@@ -189,7 +189,7 @@ def hooks_share_the_end_of_a_stack(loss: Tensor) -> str | None:
         if node is not None and node not in seen:
             seen.add(node)
             todo += [child for child, _ in node.next_functions]
-    return str(node.name()) if node is not None and _giving_nan(loss) else None
+    return str(node.name()) if node is not None and _nodes_giving_nan(loss) else None
 
 
 @nan_node.mistake(
@@ -199,7 +199,7 @@ def hooks_share_the_end_of_a_stack(loss: Tensor) -> str | None:
     "Функция, созданная в цикле, видит последнее значение переменной; каждому хуку нужно своё.",
 )
 def hooks_share_the_end_of_a_list(loss: Tensor) -> str | None:
-    return str(_list_order(loss)[-1].name()) if _giving_nan(loss) else None
+    return str(_list_order(loss)[-1].name()) if _nodes_giving_nan(loss) else None
 
 
 @nan_node.mistake(
@@ -208,7 +208,7 @@ def hooks_share_the_end_of_a_list(loss: Tensor) -> str | None:
     "может и не встретиться.",
 )
 def takes_infinity_for_nan(loss: Tensor) -> str | None:
-    return next((name for name, _, nan, inf in _watched(loss) if nan or inf), None)
+    return next((name for name, _, nan, inf in _record_nodes(loss) if nan or inf), None)
 
 
 @nan_node.mistake(
@@ -216,7 +216,7 @@ def takes_infinity_for_nan(loss: Tensor) -> str | None:
     ru="Похоже, что назван узел, в который NaN пришёл, а не тот, в котором он возник.",
 )
 def names_the_next(loss: Tensor) -> str | None:
-    return next((name for name, came, _, _ in _watched(loss) if came), None)
+    return next((name for name, came, _, _ in _record_nodes(loss) if came), None)
 
 
 @nan_node.mistake(
@@ -235,7 +235,7 @@ def lets_the_error_out(loss: Tensor) -> None:
 )
 def names_the_root(loss: Tensor) -> str | None:
     node: Any = loss.grad_fn
-    return str(node.name()) if any(nan for _, _, nan, _ in _watched(loss)) else None
+    return str(node.name()) if any(nan for _, _, nan, _ in _record_nodes(loss)) else None
 
 
 @nan_node.mistake(
@@ -303,5 +303,5 @@ def looks_at_the_first_gradient(loss: Tensor) -> str | None:
 )
 def returns_the_node(loss: Tensor) -> Any:
     nodes = {node.name(): node for node in graph_nodes(loss)}
-    name = next((name for name, came, nan, _ in _watched(loss) if nan and not came), None)
+    name = next((name for name, came, nan, _ in _record_nodes(loss) if nan and not came), None)
     return nodes[name] if name else None

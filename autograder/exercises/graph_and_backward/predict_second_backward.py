@@ -1,4 +1,4 @@
-"""Core exercise: a second backward."""
+"""Core exercise: predictions about a second backward pass."""
 
 from __future__ import annotations
 

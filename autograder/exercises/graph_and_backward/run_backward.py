@@ -1,4 +1,4 @@
-"""Core exercise: the seed's pseudo-backward, mended."""
+"""Core exercise: a backward pass by hand."""
 
 from __future__ import annotations
 
@@ -16,28 +16,41 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import counting_backward_runs, graph_nodes
 
-from .common import FLOAT64, _assign, _call, _leaves, _seed_backward
+from .common import FLOAT64, leaves_behind
+from .manual_backward import (
+    accumulate,
+    add_gradient,
+    assign_gradient,
+    backward_by_paths,
+    backward_in_order,
+    call_node,
+    pass_on,
+)
 
 _SINES = 7
 
 
-class _Cosines(TorchDispatchMode):
-    """Notes the number of which a cosine is taken: the node of a sine does that once in each call."""
+class _CosineRecorder(TorchDispatchMode):
+    """Recorder of the arguments of cosines.
+
+    The node of a sine computes one cosine in each call.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.of: list[float] = []
+        self.arguments: list[float] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func._schema.name == "aten::cos":
-            self.of.append(args[0].item())
+            self.arguments.append(args[0].item())
         return func(*args, **(kwargs or {}))
 
 
-def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
-    """How often seven nodes of sines are called, fewest first, then two leaves; a leaf left without a call counts as 1.
+def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
+    """Return how often seven nodes of sines are called, in ascending order, and then two leaves.
 
-    Each sine is that of a product of the two numbers before it, so that paths join at many depths.
+    A leaf without a call counts as 1. Each sine is that of the product of the two numbers before, so that paths
+    join at many depths.
     """
     before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
     arrived: list[Tensor] = []
@@ -45,9 +58,9 @@ def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
         each.register_post_accumulate_grad_hook(arrived.append)
     for _ in range(_SINES):
         before, root = root, (before * root).sin()
-    with _Cosines() as cosines:
+    with _CosineRecorder() as cosines:
         backward(root)
-    at_sines = sorted(cosines.of.count(x) for x in set(cosines.of))
+    at_sines = sorted(cosines.arguments.count(x) for x in set(cosines.arguments))
     return at_sines + [max(1, sum(each is other for other in arrived)) for each in leaves]
 
 
@@ -105,11 +118,11 @@ def _calls_of(backward: Callable[[Tensor], object]) -> list[int]:
     ],
 )
 def run_backward(answer: Any, case: Case) -> dict[str, object]:
-    leaves = _leaves(case.root)
+    leaves = leaves_behind(case.root)
     with counting_backward_runs() as runs:
         answer.run_backward(case.root)
     gradients = [each.grad for each in leaves if each.grad is not None]
-    calls = _calls_of(answer.run_backward)
+    calls = _count_calls(answer.run_backward)
     return {
         "engine_runs": AtMost(limit=0, used=runs.times),
         "gradients": {f"leaf {i}": each.grad for i, each in enumerate(leaves, 1)},
@@ -131,34 +144,17 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, b = leaf(rng, 3), leaf(rng, 3)
     h = a * b
     k = h.sin()
-    # sums hand on one and the same tensor: adding to it in place, in whatever order, changes a gradient next door
+    # A sum passes the same tensor to both operands. An in-place addition to one changes the gradient of the other.
     c, d, e, f = (leaf(rng, 3) for _ in range(4))
-    passed_on = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
-    yield Case(root=(k * h + (k + a).exp() * h - b + passed_on).sum())
+    sums = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
+    yield Case(root=(k * h + (k + a).exp() * h - b + sums).sum())
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
     yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
 
 
-def _add(tensor: Tensor, gradient: Tensor) -> None:
-    tensor.grad = gradient.clone() if tensor.grad is None else tensor.grad + gradient
-
-
-def _in_order(
-    root: Tensor,
-    at_leaf: Callable[[Any, Tensor], object],
-    start: Callable[[Tensor], Tensor] = torch.ones_like,
-    call: Callable[[Any, Tensor], tuple[Tensor | None, ...]] = _call,
-) -> None:
-    """A right backward pass in topological order, whose steps a mistake may replace."""
-    arrived = {root.grad_fn: start(root)}
-    for node in graph_nodes(root):
-        if hasattr(node, "variable"):
-            at_leaf(node, arrived[node])
-            continue
-        for (child, _), gradient in zip(node.next_functions, call(node, arrived[node])):
-            if child is not None and gradient is not None:
-                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+def _assign_at(node: Any, gradient: Tensor) -> None:
+    assign_gradient(node.variable, gradient)
 
 
 @run_backward.mistake(
@@ -166,7 +162,7 @@ def _in_order(
     ru="Похоже, что градиент присваивается, а не прибавляется: из всех путей к листу остался только последний.",
 )
 def assigns(root: Tensor) -> None:
-    _seed_backward(root, _assign)
+    backward_by_paths(root, assign_gradient)
 
 
 @run_backward.mistake(
@@ -176,7 +172,7 @@ def assigns(root: Tensor) -> None:
     "заново для каждого из них, и время удваивается с каждым возведением в квадрат.",
 )
 def walks_every_path(root: Tensor) -> None:
-    _seed_backward(root, _add)
+    backward_by_paths(root, add_gradient)
 
 
 @run_backward.mistake(
@@ -187,13 +183,12 @@ def sends_the_running_total(root: Tensor) -> None:
     total: dict[Any, Tensor] = {}
 
     def backward(node: Any, incoming: Tensor) -> None:
-        total[node] = total[node] + incoming if node in total else incoming
+        accumulate(total, node, incoming)
         if hasattr(node, "variable"):
-            _assign(node.variable, total[node])
+            assign_gradient(node.variable, total[node])
             return
-        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
-            if child is not None and gradient is not None:
-                backward(child, gradient)
+        for child, gradient in pass_on(node, total[node]):
+            backward(child, gradient)
 
     backward(root.grad_fn, torch.ones_like(root))
 
@@ -210,15 +205,13 @@ def does_not_wait(root: Tensor) -> None:
         node = queue.popleft()
         if hasattr(node, "variable"):
             continue
-        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
-            if child is None or gradient is None:
-                continue
+        for child, gradient in pass_on(node, total[node]):
             if child not in total:
                 queue.append(child)
-            total[child] = total[child] + gradient if child in total else gradient
+            accumulate(total, child, gradient)
     for node, gradient in total.items():
         if hasattr(node, "variable"):
-            _assign(node.variable, gradient)
+            assign_gradient(node.variable, gradient)
 
 
 @run_backward.mistake(
@@ -234,11 +227,10 @@ def one_path_only(root: Tensor) -> None:
             return
         seen.add(node)
         if hasattr(node, "variable"):
-            _assign(node.variable, incoming)
+            assign_gradient(node.variable, incoming)
             return
-        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
-            if child is not None and gradient is not None:
-                backward(child, gradient)
+        for child, gradient in pass_on(node, incoming):
+            backward(child, gradient)
 
     backward(root.grad_fn, torch.ones_like(root))
 
@@ -260,11 +252,10 @@ def goes_depth_first(root: Tensor) -> None:
     visit(root.grad_fn)
     total = {root.grad_fn: torch.ones_like(root)}
     for node in order:
-        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
-            if child is not None and gradient is not None:
-                total[child] = total[child] + gradient if child in total else gradient
+        for child, gradient in pass_on(node, total[node]):
+            accumulate(total, child, gradient)
         if not node.next_functions:
-            _assign(node.variable, total[node])
+            assign_gradient(node.variable, total[node])
 
 
 @run_backward.mistake(
@@ -279,11 +270,10 @@ def goes_level_by_level(root: Tensor) -> None:
         below: dict[Any, Tensor] = {}
         for node, incoming in level.items():
             if hasattr(node, "variable"):
-                _add(node.variable, incoming)
+                add_gradient(node.variable, incoming)
                 continue
-            for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
-                if child is not None and gradient is not None:
-                    below[child] = below[child] + gradient if child in below else gradient
+            for child, gradient in pass_on(node, incoming):
+                accumulate(below, child, gradient)
         level = below
 
 
@@ -293,15 +283,10 @@ def goes_level_by_level(root: Tensor) -> None:
     "и есть цепное правило.",
 )
 def calls_with_ones(root: Tensor) -> None:
-    arrived: dict[Any, Tensor] = {}
-    for node in graph_nodes(root):
-        if hasattr(node, "variable"):
-            _assign(node.variable, arrived[node])
-            continue
-        incoming = torch.ones_like(arrived.get(node, root))
-        for (child, _), gradient in zip(node.next_functions, _call(node, incoming)):
-            if child is not None and gradient is not None:
-                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+    def call(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return call_node(node, torch.ones_like(gradient))
+
+    backward_in_order(root, _assign_at, call=call)
 
 
 @run_backward.mistake(
@@ -309,16 +294,7 @@ def calls_with_ones(root: Tensor) -> None:
     ru="Похоже, что градиент получает только первый вход каждого узла. Пройдите по всем записям `next_functions`.",
 )
 def first_input_only(root: Tensor) -> None:
-    arrived = {root.grad_fn: torch.ones_like(root)}
-    for node in graph_nodes(root):
-        if node not in arrived:
-            continue
-        if hasattr(node, "variable"):
-            _assign(node.variable, arrived[node])
-            continue
-        child, gradient = node.next_functions[0][0], _call(node, arrived[node])[0]
-        if child is not None and gradient is not None:
-            arrived[child] = arrived[child] + gradient if child in arrived else gradient
+    backward_in_order(root, _assign_at, call=lambda node, gradient: call_node(node, gradient)[:1])
 
 
 @run_backward.mistake(
@@ -326,7 +302,7 @@ def first_input_only(root: Tensor) -> None:
     ru="Похоже, что листья по-прежнему пропускаются: в их `.grad` ничего не попадает.",
 )
 def leaves_nothing_at_the_leaves(root: Tensor) -> None:
-    _seed_backward(root, lambda *_: None)
+    backward_by_paths(root, lambda *_: None)
 
 
 @run_backward.mistake(
@@ -338,9 +314,9 @@ def leaves_nothing_at_the_leaves(root: Tensor) -> None:
 def doubles_at_the_leaf(root: Tensor) -> None:
     def at_leaf(node: Any, gradient: Tensor) -> None:
         node.variable.grad = gradient.clone()
-        _call(node, gradient)
+        call_node(node, gradient)
 
-    _in_order(root, at_leaf)
+    backward_in_order(root, at_leaf)
 
 
 @run_backward.mistake(
@@ -350,7 +326,7 @@ def doubles_at_the_leaf(root: Tensor) -> None:
     "дайте каждому листу копию или вызовите его узел, он об этом позаботится.",
 )
 def shares_gradients(root: Tensor) -> None:
-    _in_order(root, lambda node, gradient: setattr(node.variable, "grad", gradient))
+    backward_in_order(root, lambda node, gradient: setattr(node.variable, "grad", gradient))
 
 
 @run_backward.mistake(
@@ -362,7 +338,7 @@ def tracks_the_pass(root: Tensor) -> None:
         gradients = node(gradient)
         return gradients if isinstance(gradients, tuple) else (gradients,)
 
-    _in_order(root, lambda node, gradient: node(gradient), call=tracked)
+    backward_in_order(root, lambda node, gradient: node(gradient), call=tracked)
 
 
 @run_backward.mistake(
@@ -376,11 +352,11 @@ def calls_leaves_for_each_edge(root: Tensor) -> None:
     for node in graph_nodes(root):
         if hasattr(node, "variable"):
             continue
-        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
-            if hasattr(child, "variable") and gradient is not None:
-                _call(child, gradient)
-            elif child is not None and gradient is not None:
-                arrived[child] = arrived[child] + gradient if child in arrived else gradient
+        for child, gradient in pass_on(node, arrived[node]):
+            if hasattr(child, "variable"):
+                call_node(child, gradient)
+            else:
+                accumulate(arrived, child, gradient)
 
 
 @run_backward.mistake(
@@ -389,7 +365,7 @@ def calls_leaves_for_each_edge(root: Tensor) -> None:
     "`torch.ones_like(root)`.",
 )
 def starts_in_float32(root: Tensor) -> None:
-    _in_order(root, _call, start=lambda _: torch.tensor(1.0))
+    backward_in_order(root, call_node, start=lambda _: torch.tensor(1.0))
 
 
 @run_backward.mistake(
@@ -399,7 +375,7 @@ def starts_in_float32(root: Tensor) -> None:
     "типа float64: начните с `torch.ones_like(root)`.",
 )
 def assigns_float32(root: Tensor) -> None:
-    _in_order(root, lambda node, gradient: _assign(node.variable, gradient), start=lambda _: torch.tensor(1.0))
+    backward_in_order(root, _assign_at, start=lambda _: torch.tensor(1.0))
 
 
 @run_backward.mistake(
@@ -414,12 +390,11 @@ def takes_from_a_stack(root: Tensor) -> None:
     while todo:
         node = todo.pop()
         if hasattr(node, "variable"):
-            _assign(node.variable, total[node])
+            assign_gradient(node.variable, total[node])
             continue
-        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
-            if child is not None and gradient is not None:
-                total[child] = total[child] + gradient if child in total else gradient
-                todo.append(child)
+        for child, gradient in pass_on(node, total[node]):
+            accumulate(total, child, gradient)
+            todo.append(child)
 
 
 @run_backward.mistake(
@@ -437,12 +412,11 @@ def takes_from_a_queue(root: Tensor) -> None:
             continue
         done.add(node)
         if hasattr(node, "variable"):
-            _assign(node.variable, total[node])
+            assign_gradient(node.variable, total[node])
             continue
-        for (child, _), gradient in zip(node.next_functions, _call(node, total[node])):
-            if child is not None and gradient is not None:
-                total[child] = total[child] + gradient if child in total else gradient
-                queue.append(child)
+        for child, gradient in pass_on(node, total[node]):
+            accumulate(total, child, gradient)
+            queue.append(child)
 
 
 @run_backward.mistake(
@@ -455,11 +429,9 @@ def adds_in_place(root: Tensor) -> None:
     arrived = {root.grad_fn: torch.ones_like(root)}
     for node in graph_nodes(root):
         if hasattr(node, "variable"):
-            _assign(node.variable, arrived[node])
+            assign_gradient(node.variable, arrived[node])
             continue
-        for (child, _), gradient in zip(node.next_functions, _call(node, arrived[node])):
-            if child is None or gradient is None:
-                continue
+        for child, gradient in pass_on(node, arrived[node]):
             if child in arrived:
                 arrived[child] += gradient
             else:

@@ -1,4 +1,4 @@
-"""Core exercise: NaN through `where`."""
+"""Core exercise: a square root with NaN gradients through `where`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: tall and wide."""
+"""Extra exercise: tall and wide Jacobians."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import _NEAR, EXACT, Cost, Function, Watched, _differences, away_from, counted_in
+from .common import EXACT, NEAR, Cost, Function, Watched, columns_by_differences, error_in_units, relative_error
 
-_WIDTH = 32  # of the layer between input and output
+_WIDTH = 32  # of the hidden layer
 
 
 @exercise(
@@ -72,14 +72,14 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     watched = Watched(case.f, case.x)
     found = answer.cheap_jacobian(watched, case.x)
     with using_answer():
-        error = away_from(truth, found)
+        error = relative_error(truth, found)
     cost = Cost()
-    if error < 10 * _NEAR:  # the budgets wait for that
+    if error < 10 * NEAR:  # a wrong answer has no cost
         cost = Cost(lambda counted: answer.cheap_jacobian(counted, case.x), case.f)
     m, n = truth.shape
     return {
         "jacobian": found,
-        "exact": counted_in(EXACT, error),
+        "exact": error_in_units(EXACT, error),
         "passes": AtMost(limit=min(m, n) + 3, used=cost.passes),
         "largest": AtMost(limit=2 * _WIDTH * min(m, n), used=cost.largest),
         "moved": watched.moved,
@@ -89,15 +89,8 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-@cheap_jacobian.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n alone nor m alone tells tall from wide
-        into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
-        yield Case(f=Through(into, out_of), x=uniform(rng, n))
-
-
-class Through(Formula):
-    """A function whose widest vector is that between the two matrices."""
+class Bottleneck(Formula):
+    """A function with a hidden layer of 32 numbers."""
 
     def __init__(self, into: Tensor, out_of: Tensor) -> None:
         super().__init__("x -> b @ (a @ x).tanh(), len(a @ x) = 32", lambda x: out_of @ (into @ x).tanh())
@@ -106,6 +99,13 @@ class Through(Formula):
     def jacobian(self, x: Tensor) -> Tensor:
         slopes = 1 - (self.into @ x).tanh().square()
         return self.out_of @ (slopes[:, None] * self.into)
+
+
+@cheap_jacobian.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, m in [(9, 19), (9, 4), (1, 4)]:  # neither n nor m alone distinguishes tall from wide
+        into, out_of = signed(rng, _WIDTH, n) / n, signed(rng, m, _WIDTH) / _WIDTH
+        yield Case(f=Bottleneck(into, out_of), x=uniform(rng, n))
 
 
 @cheap_jacobian.mistake(
@@ -177,7 +177,7 @@ def columns_by_two_passes(f: Function, x: Tensor) -> object:
     ru="Похоже, что `f` вызвана не только в точке `x`: конечные разности теряют треть знаков или больше.",
 )
 def by_differences(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-5)
+    return columns_by_differences(f, x, 1e-5)
 
 
 @cheap_jacobian.mistake(

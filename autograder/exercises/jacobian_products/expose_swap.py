@@ -1,4 +1,4 @@
-"""Extra exercise: where the two products look alike."""
+"""Extra exercise: functions that hide or expose swapped products."""
 
 from __future__ import annotations
 
@@ -13,9 +13,32 @@ from autograder.checking.inputs import Formula
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, _cube, away_from
+from .common import Function, cube_without_jvp, relative_error
 
 Example = tuple[Function, Tensor, Tensor]
+
+
+def _find_defect(f: Function, x: Tensor, v: Tensor) -> str:
+    """Return why an example cannot be judged, or an empty string."""
+    x, v = x.detach(), v.detach()
+    value = f(x)
+    if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
+        return "shapes"
+    if not torch.equal(value, f(x)):
+        return "by chance"
+    try:
+        torch.func.jvp(f, (x,), (v,))  # as in the lesson's `swapped`
+    except Exception:
+        return "raises"
+    return ""
+
+
+def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return J, `v` and the product that `swapped` gives, all in float64."""
+    x, v = x.detach(), v.detach()
+    matrix: Any = functional.jacobian(f, x)
+    product: Any = torch.func.jvp(f, (x,), (v,))[1]
+    return matrix.double(), v.double(), product.double()
 
 
 @exercise(
@@ -71,41 +94,18 @@ Example = tuple[Function, Tensor, Tensor]
 def expose_swap(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         hiding, exposing = answer.expose_swap()
-        why = _unfit(*hiding) or _unfit(*exposing)
+        why = _find_defect(*hiding) or _find_defect(*exposing)
         if why:
             return {"square": False, "hides": False, "full": False, "exposes": False, "why": why}
-        (a, v, claimed), (b, w, claimed_too) = _matrix_and_products(*hiding), _matrix_and_products(*exposing)
+        (a, v, claimed), (b, w, claimed_too) = _jacobian_and_product(*hiding), _jacobian_and_product(*exposing)
         return {
             "square": True,
-            "hides": away_from(v @ a, claimed) < 1e-5,
+            "hides": relative_error(v @ a, claimed) < 1e-5,
             "full": all(bool((t.abs() >= 1e-3 * t.abs().max()).all() and t.any()) for t in (a, v)),
-            "exposes": away_from(w @ b, claimed_too) > 0.01,
+            "exposes": relative_error(w @ b, claimed_too) > 0.01,
             "why": "" if w.any() else "zero direction",
             "symmetric": torch.allclose(b, b.T),
         }
-
-
-def _unfit(f: Function, x: Tensor, v: Tensor) -> str:
-    """What keeps an example from being one."""
-    x, v = x.detach(), v.detach()
-    value = f(x)
-    if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
-        return "shapes"
-    if not torch.equal(value, f(x)):
-        return "by chance"
-    try:
-        torch.func.jvp(f, (x,), (v,))  # what the lesson's `swapped` computes
-    except Exception:
-        return "raises"
-    return ""
-
-
-def _matrix_and_products(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """J, `v`, and what `swapped` gives, all in float64."""
-    x, v = x.detach(), v.detach()
-    matrix: Any = functional.jacobian(f, x)
-    product: Any = torch.func.jvp(f, (x,), (v,))[1]
-    return matrix.double(), v.double(), product.double()
 
 
 def _linear(*rows: list[float], v: tuple[float, ...] = (1.0, 10.0)) -> Example:
@@ -130,7 +130,7 @@ def not_square() -> tuple[Example, Example]:
     "она написана не для `torch.func` или у `x` и `v` разные dtype.",
 )
 def raises_in_swapped() -> tuple[Example, Example]:
-    return _linear([2.0, 1.0], [1.0, 3.0]), (_cube, torch.ones(2), torch.tensor([1.0, 10.0]))
+    return _linear([2.0, 1.0], [1.0, 3.0]), (cube_without_jvp, torch.ones(2), torch.tensor([1.0, 10.0]))
 
 
 @expose_swap.mistake(

@@ -1,4 +1,4 @@
-"""Core exercise: the seed's two calls of backward."""
+"""Core exercise: two vector-Jacobian products of one function."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def fix_two_products(answer: Any, case: Case) -> dict[str, object]:
 
 @fix_two_products.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    eye = torch.eye(5, dtype=torch.float64, requires_grad=True)  # the notebook's own
+    eye = torch.eye(5, dtype=torch.float64, requires_grad=True)  # as in the notebook
     yield Case(f=Formula("x -> (x + 1)**2", lambda x: (x + 1).pow(2)), inp=eye, v=signed(rng, 5, 5))
     a = signed(rng, 4, 3)
     rows = Formula("x -> ((a @ x)**2).sum(1)", lambda x: (a @ x).square().sum(1))
@@ -228,7 +228,7 @@ def ones_twice(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 def _by_backward(f: Function, inp: Tensor, v: Tensor) -> tuple[object, object]:
-    """Both products, right, and `inp.grad` left holding the second."""
+    """Return both products, and leave the second one in `inp.grad`."""
     out = f(inp)
     inp.grad = None
     out.backward(torch.ones_like(out), retain_graph=True)

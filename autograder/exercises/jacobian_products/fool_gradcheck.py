@@ -1,4 +1,4 @@
-"""Extra exercise: what gradcheck does not see."""
+"""Extra exercise: a wrong gradient that gradcheck accepts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, away_from, tracked
+from .common import Function, relative_error, tracked
+
+
+def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the gradient of `f(x).sum()` by differences to the left, and by differences to the right."""
+    x, h = x.detach().double(), 1e-6
+    here = f(x).sum().detach()
+    steps = [step.reshape(x.shape) for step in h * torch.eye(x.numel(), dtype=x.dtype)]
+    left = [(here - f(x - step).sum().detach()) / h for step in steps]
+    right = [(f(x + step).sum().detach() - here) / h for step in steps]
+    return torch.stack(left).reshape(x.shape), torch.stack(right).reshape(x.shape)
 
 
 @exercise(
@@ -70,22 +80,13 @@ def fool_gradcheck(answer: Any, case: Case) -> dict[str, object]:
         return {
             "passes": float64 and small and gradcheck(f, (x,), raise_exception=False),
             "smooth": torch.allclose(before, after, rtol=1e-3, atol=1e-4),
-            "wrong": not away_from((before + after) / 2, gradient) <= 0.01,  # NaN is wrong, too
+            "wrong": not relative_error((before + after) / 2, gradient)
+            <= 0.01,  # `not <=`, because NaN is wrong as well
             "float64": float64,
             "small": small,
             "repeatable": torch.equal(f(x), f(x)),
             "smooth_at_x": torch.allclose(*_one_sided(f, x), rtol=1e-3, atol=1e-4),
         }
-
-
-def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of `f(x).sum()` by differences, to the left and to the right."""
-    x, h = x.detach().double(), 1e-6
-    here = f(x).sum().detach()
-    steps = [step.reshape(x.shape) for step in h * torch.eye(x.numel(), dtype=x.dtype)]
-    left = [(here - f(x - step).sum().detach()) / h for step in steps]
-    right = [(f(x + step).sum().detach() - here) / h for step in steps]
-    return torch.stack(left).reshape(x.shape), torch.stack(right).reshape(x.shape)
 
 
 def _at(*numbers: float) -> Tensor:

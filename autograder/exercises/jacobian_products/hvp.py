@@ -1,4 +1,4 @@
-"""Core exercise: the Hessian without a Hessian."""
+"""Core exercise: Hessian-vector products."""
 
 from __future__ import annotations
 
@@ -15,25 +15,19 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import _NEAR, EXACT, TO_ROUNDING, Cost, Function, Watched, away_from, counted_in, tracked
+from .common import EXACT, NEAR, TO_ROUNDING, Cost, Function, Watched, error_in_units, relative_error, tracked
+
+_SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 
 
-def bowl(rng: torch.Generator, n: int) -> Function:
-    """A function from R^n to a number whose Hessian depends on x and has no zero entry. Its slope is around 10000."""
-    a, b = uniform(rng, n, n) / n, uniform(rng, n)
-
-    def value(x: Tensor) -> Tensor:
-        return 10000 * x.sum() + ((a @ x).square() * b).sum() + (3 * x * b).sin().sum() + x.prod() / 10
-
-    return Formula("x -> 10000 * x.sum() + ((a @ x)**2 * b).sum() + ...", value)
-
-
-_SMALL, _LARGE = 3, 6  # sizes at which costs are counted
-
-
-def chain(x: Tensor) -> Tensor:
-    """A function of any number of entries that makes no tensor larger than its input."""
+def _sum_of_products(x: Tensor) -> Tensor:
+    """Return a sum of products of neighbours, without a tensor larger than `x`."""
     return (x[1:] * x[:-1].sin()).sum()
+
+
+def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
+    x = torch.linspace(-1, 1, n, dtype=torch.float64)
+    return Cost(lambda counted: hessian_vector(counted, x, x.cos()), _sum_of_products)
 
 
 @exercise(
@@ -42,7 +36,7 @@ def chain(x: Tensor) -> Tensor:
     core=True,
     difficulty=2,
     minutes=14,
-    rtol=_NEAR,
+    rtol=NEAR,
     aspects=[
         aspect(
             "product",
@@ -90,13 +84,13 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
     watched = Watched(case.f, case.x)
     product = answer.hvp(watched, case.x, case.v)
     with using_answer():
-        error = away_from(truth, product)
+        error = relative_error(truth, product)
     small, large = Cost(), Cost()
-    if error < 10 * _NEAR:  # the budgets wait for that
-        small, large = (_hvp_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
+    if error < 10 * NEAR:  # a wrong answer has no cost
+        small, large = (_count_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
     return {
         "product": product,
-        "exact": counted_in(EXACT, error),
+        "exact": error_in_units(EXACT, error),
         "passes": AtMost(limit=4, used=large.passes),
         "largest": AtMost(limit=4 * _LARGE, used=large.largest),
         "operations": AtMost(limit=0, used=large.ops - small.ops),
@@ -107,18 +101,26 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _hvp_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
-    x = torch.linspace(-1, 1, n, dtype=torch.float64)
-    return Cost(lambda counted: hessian_vector(counted, x, x.cos()), chain)
+def _steep_scalar(rng: torch.Generator, n: int) -> Function:
+    """Return a function from R^n to R with a slope around 10000.
+
+    Its Hessian depends on x and has no zero entry.
+    """
+    a, b = uniform(rng, n, n) / n, uniform(rng, n)
+
+    def value(x: Tensor) -> Tensor:
+        return 10000 * x.sum() + ((a @ x).square() * b).sum() + (3 * x * b).sin().sum() + x.prod() / 10
+
+    return Formula("x -> 10000 * x.sum() + ((a @ x)**2 * b).sum() + ...", value)
 
 
 @hvp.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(f=bowl(rng, 4), x=uniform(rng, 4), v=signed(rng, 4))
+    yield Case(f=_steep_scalar(rng, 4), x=uniform(rng, 4), v=signed(rng, 4))
 
 
 def _gradient(f: Function, x: Tensor) -> Tensor:
-    """The gradient of `f` at `x`, with a graph of its own when `x` requires grad."""
+    """Return the gradient of `f` at `x`, with a graph if `x` requires grad."""
     return torch.autograd.grad(f(x), x, create_graph=True)[0]
 
 
@@ -214,7 +216,7 @@ def both_in_grad(f: Function, x: Tensor, v: Tensor) -> object:
     f(x).backward(create_graph=True)  # type: ignore[no-untyped-call]
     assert x.grad is not None
     (x.grad @ v).backward()
-    found, x.grad = x.grad, None  # so that the graph and the gradient do not keep each other alive
+    found, x.grad = x.grad, None  # or else the graph and the gradient keep each other alive
     return found.detach()
 
 

@@ -62,7 +62,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _rows_in_grad(y: Tensor, x: Tensor, before: Callable[[], None], between: Callable[[], None]) -> list[Tensor]:
-    """What `x.grad` holds after each row's backward pass."""
+    """Return what `x.grad` holds after the backward pass of each row."""
     rows = []
     before()
     for i in range(len(y)):
@@ -73,11 +73,12 @@ def _rows_in_grad(y: Tensor, x: Tensor, before: Callable[[], None], between: Cal
     return rows
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-def _emptied(x: Tensor) -> Callable[[], None]:
+def _clearing(x: Tensor) -> Callable[[], None]:
+    """Return a function that clears `x.grad`."""
     return lambda: setattr(x, "grad", None)
 
 
@@ -86,7 +87,7 @@ def _emptied(x: Tensor) -> Callable[[], None]:
     ru="Похоже, что `x.grad` ни разу не обнуляется: в каждой строке есть все предыдущие и то, что лежало там вначале.",
 )
 def running_sums(y: Tensor, x: Tensor) -> Tensor:
-    return torch.stack(_rows_in_grad(y, x, _nothing, _nothing))
+    return torch.stack(_rows_in_grad(y, x, _do_nothing, _do_nothing))
 
 
 @jacobian_rows.mistake(
@@ -94,7 +95,7 @@ def running_sums(y: Tensor, x: Tensor) -> Tensor:
     ru="Похоже, что `x.grad` обнуляется один раз, до цикла: в каждой строке есть все предыдущие.",
 )
 def cleared_once(y: Tensor, x: Tensor) -> Tensor:
-    return torch.stack(_rows_in_grad(y, x, _emptied(x), _nothing))
+    return torch.stack(_rows_in_grad(y, x, _clearing(x), _do_nothing))
 
 
 @jacobian_rows.mistake(
@@ -102,7 +103,7 @@ def cleared_once(y: Tensor, x: Tensor) -> Tensor:
     ru="Похоже, что в первой строке осталось то, что лежало в `x.grad` раньше.",
 )
 def cleared_after_each(y: Tensor, x: Tensor) -> Tensor:
-    return torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+    return torch.stack(_rows_in_grad(y, x, _do_nothing, _clearing(x)))
 
 
 @jacobian_rows.mistake(
@@ -213,7 +214,7 @@ def in_single_rows(y: Tensor, x: Tensor) -> Tensor:
 )
 def leaves_grad_empty(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None
-    return torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+    return torch.stack(_rows_in_grad(y, x, _do_nothing, _clearing(x)))
 
 
 @jacobian_rows.mistake(
@@ -235,6 +236,6 @@ def leaves_the_last_row(y: Tensor, x: Tensor) -> Tensor:
 )
 def leaves_zeros(y: Tensor, x: Tensor) -> Tensor:
     x.grad = None
-    rows = torch.stack(_rows_in_grad(y, x, _nothing, _emptied(x)))
+    rows = torch.stack(_rows_in_grad(y, x, _do_nothing, _clearing(x)))
     x.grad = torch.zeros_like(x)
     return rows

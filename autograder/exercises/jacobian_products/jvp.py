@@ -1,4 +1,4 @@
-"""Core exercise: J v at the cost of a pass."""
+"""Core exercise: Jacobian-vector products."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed, uniform
 from autograder.language import Text
 
-from .common import _NEAR, TO_ROUNDING, Function, _observe_jvp, neighbours, steep, tracked
+from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp, steep, tracked
 
 
 @exercise(
@@ -21,7 +21,7 @@ from .common import _NEAR, TO_ROUNDING, Function, _observe_jvp, neighbours, stee
     kind="design",
     core=True,
     minutes=8,
-    rtol=_NEAR,
+    rtol=NEAR,
     aspects=[
         aspect(
             "product",
@@ -60,7 +60,7 @@ from .common import _NEAR, TO_ROUNDING, Function, _observe_jvp, neighbours, stee
     ],
 )
 def jvp(answer: Any, case: Case) -> dict[str, object]:
-    return _observe_jvp(answer.jvp, case, neighbours)
+    return observe_jvp(answer.jvp, case, neighbour_products)
 
 
 @jvp.cases

@@ -1,4 +1,4 @@
-"""Extra exercise: a function without forward mode."""
+"""Extra exercise: Jacobian-vector products by backward passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import Formula, signed, uniform
 from autograder.language import Text
 
-from .common import _NEAR, Function, _cube, _observe_jvp, neighbours, steep, tracked
+from .common import NEAR, Function, cube_without_jvp, neighbour_products, observe_jvp, steep, tracked
 from .jvp import (
     all_rows_first,
     by_x_with_ones,
@@ -32,18 +32,12 @@ from .jvp import (
 )
 
 
-def cubic(rng: torch.Generator, n: int, m: int) -> Function:
-    """A function from R^n to R^m that has no forward mode."""
-    a, f = uniform(rng, m, n) / n, steep(rng, n, m)
-    return Formula("x -> Cube.apply(a @ x) + ...", lambda x: _cube(a @ x) + f(x))
-
-
 @exercise(
     title=Text("J v by backward passes alone", "J v одними обратными проходами"),
     kind="complete",
     difficulty=2,
     minutes=10,
-    rtol=_NEAR,
+    rtol=NEAR,
     aspects=[
         aspect("product", 1.5, *jvp.aspects[0].says),
         aspect("exact", 0.5, *jvp.aspects[1].says),
@@ -69,13 +63,19 @@ def cubic(rng: torch.Generator, n: int, m: int) -> Function:
     ],
 )
 def jvp_by_backward(answer: Any, case: Case) -> dict[str, object]:
-    return _observe_jvp(answer.jvp_by_backward, case, lambda x: _cube(neighbours(x)))
+    return observe_jvp(answer.jvp_by_backward, case, lambda x: cube_without_jvp(neighbour_products(x)))
+
+
+def _cubic(rng: torch.Generator, n: int, m: int) -> Function:
+    """Return a function from R^n to R^m without forward mode."""
+    a, f = uniform(rng, m, n) / n, steep(rng, n, m)
+    return Formula("x -> Cube.apply(a @ x) + ...", lambda x: cube_without_jvp(a @ x) + f(x))
 
 
 @jvp_by_backward.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for n, m in [(4, 4), (2, 5)]:
-        yield Case(f=cubic(rng, n, m), x=uniform(rng, n), v=signed(rng, n))
+        yield Case(f=_cubic(rng, n, m), x=uniform(rng, n), v=signed(rng, n))
 
 
 for program in (

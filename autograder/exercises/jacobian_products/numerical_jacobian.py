@@ -1,4 +1,4 @@
-"""Core exercise: finite differences."""
+"""Core exercise: a Jacobian by finite differences."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from autograder.checking.inputs import Formula, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import Function, _differences, away_from, counted_in, tracked
+from .common import Function, columns_by_differences, error_in_units, relative_error, tracked
 
-_CLOSE = 1e-9  # of the largest entry: what central differences reach with a good step, and one-sided ones do not
+_CLOSE = 1e-9  # relative error that central differences with a good step reach, unlike one-sided ones
 
 
 class BlackBox:
-    """A function that computes without a graph, and notes how far from `x` it was called, and with which dtype."""
+    """A function without a graph that records steps and dtypes."""
 
     def __init__(self, function: Function, x: Tensor) -> None:
         self.function, self.x = function, x.detach().clone()
         self.steps: list[float] = []
-        self.several = False  # was it called where two entries or more had moved?
+        self.several = False  # whether a call changed several entries at once
         self.dtypes: set[torch.dtype] = set()
 
     def __call__(self, point: Tensor) -> Tensor:
         with torch.no_grad():
             self.dtypes.add(point.dtype)
-            with suppress(Exception):  # inside vmap a tensor is many points at once
+            with suppress(Exception):  # under vmap a tensor holds many points
                 apart = point.detach().to(self.x.dtype) - self.x
                 moved = [step for step in apart.flatten().tolist() if step]
                 self.steps += moved
                 self.several |= len(moved) > 1
             return self.function(point.detach())
 
-    def how(self) -> str:
-        """The way of the differences, as far as it explains their error."""
+    def kind(self) -> str:
+        """Return the kind of differences, as far as it explains their error."""
         if torch.float32 in self.dtypes:
             return "float32"
         if self.several:
@@ -100,20 +100,15 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
     box = BlackBox(case.f, case.x)
     found = answer.numerical_jacobian(box, case.x)
     with using_answer():
-        accurate = counted_in(_CLOSE, away_from(truth, found))  # type: ignore[arg-type]
-    return {"jacobian": found, "accurate": accurate, "x": away_from(box.x, case.x) < 1e-12, "how": box.how()}
-
-
-@numerical_jacobian.cases
-def cases(rng: torch.Generator) -> Iterator[Case]:
-    for n, m in [(3, 4), (4, 2)]:
-        yield Case(f=Wave(rng, n, m), x=uniform(rng, n))
+        accurate = error_in_units(_CLOSE, relative_error(truth, found))  # type: ignore[arg-type]
+    return {"jacobian": found, "accurate": accurate, "x": relative_error(box.x, case.x) < 1e-12, "how": box.kind()}
 
 
 class Wave(Formula):
-    """A function whose third derivatives are some ten times the first, around 10: what step is good is clear there.
+    """A function whose third derivatives are some ten times its first ones.
 
-    Each input changes the derivatives by its neighbours, so a step that is not taken back shows.
+    The first derivatives are around 10, so that the range of good steps is narrow. Each input affects the
+    derivatives by its neighbours, so a step that is not taken back shows.
     """
 
     def __init__(self, rng: torch.Generator, n: int, m: int) -> None:
@@ -128,12 +123,18 @@ class Wave(Formula):
         return 3 * slopes + slopes.roll(-1, 1)
 
 
+@numerical_jacobian.cases
+def cases(rng: torch.Generator) -> Iterator[Case]:
+    for n, m in [(3, 4), (4, 2)]:
+        yield Case(f=Wave(rng, n, m), x=uniform(rng, n))
+
+
 @numerical_jacobian.mistake(
     en="It looks as if the columns were stacked as rows: this is the transposed matrix.",
     ru="Похоже, что столбцы записаны строками: это транспонированная матрица.",
 )
 def columns_as_rows(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-5).T
+    return columns_by_differences(f, x, 1e-5).T
 
 
 @numerical_jacobian.mistake(
@@ -141,7 +142,7 @@ def columns_as_rows(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что разность значений, отстоящих на два шага, разделена на один шаг: всё вдвое больше.",
 )
 def divides_by_one_step(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-5, over=1e-5)
+    return columns_by_differences(f, x, 1e-5, over=1e-5)
 
 
 @numerical_jacobian.mistake(
@@ -149,7 +150,7 @@ def divides_by_one_step(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что односторонняя разность разделена на два шага: всё вдвое меньше.",
 )
 def divides_by_two_steps(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-7, back=False, over=2e-7)
+    return columns_by_differences(f, x, 1e-7, back=False, over=2e-7)
 
 
 @numerical_jacobian.mistake(
@@ -173,7 +174,7 @@ def moves_all_each_time(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что шаг в одном элементе остаётся, когда сдвигают следующий: в каждом столбце есть все предыдущие.",
 )
 def step_not_reset(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-5).cumsum(1)
+    return columns_by_differences(f, x, 1e-5).cumsum(1)
 
 
 TIMES_THE_STEP = Text(
@@ -184,17 +185,17 @@ TIMES_THE_STEP = Text(
 
 @numerical_jacobian.mistake(*TIMES_THE_STEP)
 def times_1e_4(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-4) * 1e-8
+    return columns_by_differences(f, x, 1e-4) * 1e-8
 
 
 @numerical_jacobian.mistake(*TIMES_THE_STEP)
 def times_1e_5(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-5) * 1e-10
+    return columns_by_differences(f, x, 1e-5) * 1e-10
 
 
 @numerical_jacobian.mistake(*TIMES_THE_STEP)
 def times_1e_6(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-6) * 1e-12
+    return columns_by_differences(f, x, 1e-6) * 1e-12
 
 
 @numerical_jacobian.mistake(
@@ -228,7 +229,7 @@ def drifts(f: Function, x: Tensor) -> Tensor:
     "малой.",
 )
 def one_sided(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-8, back=False)
+    return columns_by_differences(f, x, 1e-8, back=False)
 
 
 @numerical_jacobian.mistake(
@@ -237,7 +238,7 @@ def one_sided(f: Function, x: Tensor) -> Tensor:
     "округления.",
 )
 def too_short(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-9)
+    return columns_by_differences(f, x, 1e-9)
 
 
 @numerical_jacobian.mistake(
@@ -245,7 +246,7 @@ def too_short(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что шаг слишком велик: погрешность центральной разности растёт как `h²`.",
 )
 def too_long(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x, 1e-3)
+    return columns_by_differences(f, x, 1e-3)
 
 
 @numerical_jacobian.mistake(
@@ -264,7 +265,7 @@ def another_step(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что результат в float32: нужен float64, а для разностей в float32 слишком мало знаков.",
 )
 def returns_float32(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x.float(), 1e-2)
+    return columns_by_differences(f, x.float(), 1e-2)
 
 
 @numerical_jacobian.mistake(
@@ -282,4 +283,4 @@ def asks_functional(f: Function, x: Tensor) -> object:
     ru="Похоже, что разности вычислены в float32, где семь знаков; после вычитания остаются три-четыре.",
 )
 def in_float32(f: Function, x: Tensor) -> Tensor:
-    return _differences(f, x.float(), 1e-2).double()
+    return columns_by_differences(f, x.float(), 1e-2).double()

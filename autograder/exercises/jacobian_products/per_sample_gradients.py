@@ -1,4 +1,4 @@
-"""Extra exercise: batches."""
+"""Extra exercise: gradients of each sample of a batch."""
 
 from __future__ import annotations
 
@@ -64,6 +64,11 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
+def _sample_loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Return the loss of one sample: `x` is a row of features, `y` a number."""
+    return (torch.dot(x, w).sin() - y).square()
+
+
 @per_sample_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for samples, features in [(6, 3), (6, 2)]:
@@ -73,11 +78,6 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             x=signed(rng, samples, features),
             y=signed(rng, samples),
         )
-
-
-def _sample_loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """The loss of one sample: `x` is a row of features, `y` a number."""
-    return (torch.dot(x, w).sin() - y).square()
 
 
 def _all_samples(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Extra exercise: batches."""
+"""Extra exercise: predictions about shapes of Jacobians of a batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.language import Text
 
-from .common import _table
+from .common import with_lists
 
 
 @exercise(
@@ -32,7 +32,7 @@ from .common import _table
     ],
 )
 def predict_shapes(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": _table(answer.predict_shapes)}
+    return {"table": with_lists(answer.predict_shapes)}
 
 
 predict_shapes.wrong(

@@ -1,4 +1,4 @@
-"""Core exercise: v has the output's shape."""
+"""Core exercise: predictions about vector-Jacobian products."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from autograder.checking.exercise import EVERY_ENTRY, Case, exercise
 from autograder.language import Text
 
-from .common import _table
+from .common import with_lists
 
 
 @exercise(
@@ -32,7 +32,7 @@ from .common import _table
     ],
 )
 def predict_vjp(answer: Any, case: Case) -> dict[str, object]:
-    return {"table": _table(answer.predict_vjp)}
+    return {"table": with_lists(answer.predict_vjp)}
 
 
 _ERROR = "RuntimeError"

@@ -1,4 +1,4 @@
-"""Parts shared by the exercises on leaf tensors."""
+"""Helpers shared by the exercises on leaf tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def flags(name: str, value: object) -> dict[str, object]:
-    """Where the tensor called `name` stands in the graph, as far as its flags tell."""
+    """Return `is_leaf` and `requires_grad` of the tensor called `name`, or None for both if it is no tensor."""
     tensor = value if isinstance(value, Tensor) else None
     return {
         f"{name}.is_leaf": None if tensor is None else tensor.is_leaf,
@@ -14,8 +14,8 @@ def flags(name: str, value: object) -> dict[str, object]:
     }
 
 
-def kind(value: object) -> object:
-    """A word for any tensor, for a function and for a pair; whatever else came back stands for itself."""
+def kind_of(value: object) -> object:
+    """Return a word for a tensor, a function or a pair. Any other value is returned as it is."""
     if isinstance(value, Tensor):
         return "a tensor"
     if isinstance(value, (tuple, list)) and len(value) == 2:
@@ -23,6 +23,6 @@ def kind(value: object) -> object:
     return "a function" if callable(value) else value
 
 
-def creator(tensor: Tensor) -> str | None:
-    """The name of a tensor's `grad_fn`."""
+def grad_fn_name(tensor: Tensor) -> str | None:
+    """Return the name of a tensor's `grad_fn`, or None."""
     return None if tensor.grad_fn is None else tensor.grad_fn.name()

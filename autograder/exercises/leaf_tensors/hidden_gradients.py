@@ -1,4 +1,4 @@
-"""Core exercise: gradients of the intermediates."""
+"""Core exercise: gradients of intermediate results."""
 
 from __future__ import annotations
 
@@ -18,27 +18,9 @@ from autograder.language import Text
 from autograder.measure import counting_backward_runs
 
 
-class MeanSquare(torch.nn.Module):
-    """The last layer of the networks here: one number."""
-
-    def forward(self, h: Tensor) -> Tensor:
-        return h.square().mean()
-
-
-def network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
-    """Linear and Tanh by turns and a loss; every weight has an old gradient."""
-    layers: list[torch.nn.Module] = []
-    for inputs, outputs in pairwise(widths):
-        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
-        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
-        with_old_gradient(linear.weight)
-        layers += [linear, torch.nn.Tanh()]
-    return torch.nn.Sequential(*layers, MeanSquare())
-
-
 @contextmanager
-def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
-    """What the layers of `model` return, in order of the calls."""
+def _recording_outputs(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
+    """Record what the layers of `model` return, in the order of the calls."""
     outputs: list[Tensor] = []
 
     def note(_: torch.nn.Module, __: object, output: Tensor) -> None:
@@ -52,10 +34,13 @@ def outputs_of(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
             handle.remove()
 
 
-def state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
-    """What a visitor should leave as it is."""
+_HOOK_TABLES = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+
+
+def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
+    """Return all that an answer has to leave unchanged."""
     tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
-    hooks = [hook for layer in model.modules() for table in HOOKS for hook in getattr(layer, table)]
+    hooks = [hook for layer in model.modules() for table in _HOOK_TABLES for hook in getattr(layer, table)]
     return {
         **{f"{name}.grad": tensor.grad for name, tensor in tensors.items()},
         **{name: tensor.detach() for name, tensor in tensors.items()},
@@ -64,9 +49,6 @@ def state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
         "hooks left on weights and x": sum(len(tensor._backward_hooks or ()) for tensor in tensors.values()),
         "model.training": all(layer.training for layer in model.modules()),
     }
-
-
-HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
 
 
 @exercise(
@@ -115,11 +97,11 @@ HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pr
     ],
 )
 def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
-    with outputs_of(case.model) as outputs, counting_backward_runs() as runs, using_answer():
+    with _recording_outputs(case.model) as outputs, counting_backward_runs() as runs, using_answer():
         gradients = answer.hidden_gradients(case.model, case.x)
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else gradients
     with using_answer():
-        kept = state_of(case.model, case.x)
+        kept = _state_of(case.model, case.x)
     return {
         "gradients": gradients,
         "backward_runs": AtMost(limit=1, used=runs.times),
@@ -129,14 +111,32 @@ def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
+class MeanSquare(torch.nn.Module):
+    """The loss of the networks, as their last layer."""
+
+    def forward(self, h: Tensor) -> Tensor:
+        return h.square().mean()
+
+
+def _random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
+    """Return layers Linear and Tanh in turn and a loss, with an old gradient in every weight."""
+    layers: list[torch.nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
+        linear.weight = torch.nn.Parameter(signed(rng, outputs, inputs) / inputs)
+        with_old_gradient(linear.weight)
+        layers += [linear, torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers, MeanSquare())
+
+
 @hidden_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(model=network(rng, 3, 4), x=uniform(rng, 2, 3))
-    yield Case(model=network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+    yield Case(model=_random_network(rng, 3, 4), x=uniform(rng, 2, 3))
+    yield Case(model=_random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
 
 
-def forward(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    """The output of every layer, the loss last."""
+def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    """Return the output of every layer, with the loss as the last one."""
     outputs = []
     for layer in model:
         x = layer(x)
@@ -151,7 +151,7 @@ def forward(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "никто не просил: там None.",
 )
 def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     return [output.grad for output in outputs]
 
@@ -163,7 +163,7 @@ def reads_what_was_not_kept(model: torch.nn.Sequential, x: Tensor) -> list[Tenso
     "этот свои градиенты уже выбросил.",
 )
 def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     for output in outputs:
         output.retain_grad()
@@ -177,7 +177,7 @@ def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
     "производные: цепное правило их ещё не перемножило.",
 )
 def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     nexts = [*outputs[1:], outputs[-1]]
     return [torch.autograd.grad(b.sum(), a, retain_graph=True)[0] for a, b in zip(outputs, nexts)]
 
@@ -206,7 +206,7 @@ def detaches_every_output(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
 )
 def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     gradients: list[Tensor] = []
-    for output in (outputs := forward(model, x)):
+    for output in (outputs := _run_layers(model, x)):
         output.register_hook(gradients.append)  # type: ignore[no-untyped-call]
     outputs[-1].backward()  # type: ignore[no-untyped-call]
     return gradients
@@ -219,7 +219,7 @@ def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "равна 1.",
 )
 def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    *hidden, loss = forward(model, x)
+    *hidden, loss = _run_layers(model, x)
     return list(torch.autograd.grad(loss, hidden))
 
 
@@ -229,7 +229,7 @@ def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     ru="Похоже, что это градиенты весов. Нужны градиенты выходов, которые слои передают дальше по сети.",
 )
 def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    return list(torch.autograd.grad(forward(model, x)[-1], list(model.parameters())))
+    return list(torch.autograd.grad(_run_layers(model, x)[-1], list(model.parameters())))
 
 
 @hidden_gradients.mistake(
@@ -238,7 +238,7 @@ def gradients_of_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "градиент — 1, а не None.",
 )
 def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     for output in outputs[:-1]:
         output.retain_grad()
     outputs[-1].backward()  # type: ignore[no-untyped-call]
@@ -250,13 +250,13 @@ def forgets_to_keep_the_last(model: torch.nn.Sequential, x: Tensor) -> list[Tens
     ru="Похоже, что обратный проход запускается для каждого слоя. Один проход встречает все эти градиенты по дороге.",
 )
 def one_pass_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     return [torch.autograd.grad(outputs[-1], output, retain_graph=True)[0] for output in outputs]
 
 
 @hidden_gradients.mistake(*hidden_gradients.mistakes["one_pass_for_each"].says)
 def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     for output in outputs:
         outputs[-1].backward(inputs=[output], retain_graph=True)  # type: ignore[no-untyped-call]
     return [output.grad for output in outputs]
@@ -269,7 +269,7 @@ def one_backward_for_each(model: torch.nn.Sequential, x: Tensor) -> list[Tensor 
     "каждого веса, на месте: тензор, который лежал там раньше, изменился, даже если его сохранить под другим именем.",
 )
 def adds_to_the_weights(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
-    outputs = forward(model, x)
+    outputs = _run_layers(model, x)
     for output in outputs:
         output.retain_grad()
     outputs[-1].backward()  # type: ignore[no-untyped-call]
@@ -306,7 +306,7 @@ def leaves_hooks(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     "этого.",
 )
 def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = forward(model, x.requires_grad_())
+    outputs = _run_layers(model, x.requires_grad_())
     return list(torch.autograd.grad(outputs[-1], outputs))
 
 
@@ -315,5 +315,5 @@ def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     ru="Похоже, что модель переведена в `eval()` и так оставлена. Обучение продолжится в другом режиме.",
 )
 def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    outputs = forward(model.eval(), x)
+    outputs = _run_layers(model.eval(), x)
     return list(torch.autograd.grad(outputs[-1], outputs))

@@ -1,4 +1,4 @@
-"""Extra exercise: a leaf that matters and gets no gradient."""
+"""Extra exercise: a leaf that affects the loss without a gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import number
 from autograder.language import Text
 
-from .common import flags, kind
+from .common import flags, kind_of
 
 
 @exercise(
@@ -73,11 +73,11 @@ from .common import flags, kind
 )
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
     returned = answer.leaf_without_gradient()
-    t, loss = returned if kind(returned) == "a pair" else (None, None)
+    t, loss = returned if kind_of(returned) == "a pair" else (None, None)
     leaf = {
-        "returned": kind(returned),
-        "t": kind(t),
-        "loss": kind(loss),
+        "returned": kind_of(returned),
+        "t": kind_of(t),
+        "loss": kind_of(loss),
         **flags("t", t),
         **flags("after backward() t", None),
     }
@@ -98,7 +98,7 @@ def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
         found = "nothing" if gradient is None else "numbers" if bool(gradient.any()) else "zeros"
         steady = [number(value), number(loss(t))]
         with torch.no_grad():
-            t.add_(0)  # another version, the same numbers
+            t.add_(0)  # increments the version and keeps the numbers
         steady.append(number(loss(t)))
         with torch.no_grad():
             t.add_(1)
@@ -120,7 +120,7 @@ def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
 Counterexample = tuple[Tensor, Callable[[Tensor], Tensor]]
 
 
-def a_weight() -> Tensor:
+def _make_weight() -> Tensor:
     return torch.tensor([1.5, -2.0], requires_grad=True)
 
 
@@ -131,8 +131,8 @@ def a_weight() -> Tensor:
     "чисел или использует лишь то, чего сложение не меняет, например место наибольшего элемента.",
 )
 def never_uses_it() -> Counterexample:
-    other = a_weight()
-    return a_weight(), lambda t: other.sum()
+    other = _make_weight()
+    return _make_weight(), lambda t: other.sum()
 
 
 @leaf_without_gradient.mistake(
@@ -142,8 +142,8 @@ def never_uses_it() -> Counterexample:
     "или что-то ещё помимо чисел в `t`.",
 )
 def draws_at_random() -> Counterexample:
-    other = a_weight()
-    return a_weight(), lambda t: (other * torch.rand(2)).sum()
+    other = _make_weight()
+    return _make_weight(), lambda t: (other * torch.rand(2)).sum()
 
 
 @leaf_without_gradient.mistake(
@@ -151,8 +151,8 @@ def draws_at_random() -> Counterexample:
     ru="Похоже, что значение функции потерь — вектор. `backward()` нужно одно число: сложите элементы.",
 )
 def returns_a_vector() -> Counterexample:
-    other = a_weight()
-    return a_weight(), lambda t: other * t.detach()
+    other = _make_weight()
+    return _make_weight(), lambda t: other * t.detach()
 
 
 @leaf_without_gradient.mistake(
@@ -161,8 +161,8 @@ def returns_a_vector() -> Counterexample:
     "градиента.",
 )
 def switches_the_leaf_off() -> Counterexample:
-    other = a_weight()
-    return a_weight(), lambda t: (other * t.requires_grad_(False)).sum()
+    other = _make_weight()
+    return _make_weight(), lambda t: (other * t.requires_grad_(False)).sum()
 
 
 @leaf_without_gradient.mistake(
@@ -170,7 +170,7 @@ def switches_the_leaf_off() -> Counterexample:
     ru="Похоже, что `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
 )
 def takes_a_constant() -> Counterexample:
-    other = a_weight()
+    other = _make_weight()
     return torch.ones(2), lambda t: (other * t).sum()
 
 
@@ -180,7 +180,7 @@ def takes_a_constant() -> Counterexample:
     "исключение.",
 )
 def takes_a_result() -> Counterexample:
-    return a_weight() * 2, lambda t: t.sum()
+    return _make_weight() * 2, lambda t: t.sum()
 
 
 @leaf_without_gradient.mistake(
@@ -190,7 +190,7 @@ def takes_a_result() -> Counterexample:
     "который требует градиента.",
 )
 def cuts_everything() -> Counterexample:
-    return a_weight(), lambda t: t.detach().sum()
+    return _make_weight(), lambda t: t.detach().sum()
 
 
 @leaf_without_gradient.mistake(
@@ -198,7 +198,7 @@ def cuts_everything() -> Counterexample:
     ru="Похоже, что производная равна нулю. Ноль — тоже градиент: в `t.grad` нули, а не None.",
 )
 def finds_a_zero() -> Counterexample:
-    return a_weight(), lambda t: t.round().sum()
+    return _make_weight(), lambda t: t.round().sum()
 
 
 @leaf_without_gradient.mistake(
@@ -206,4 +206,4 @@ def finds_a_zero() -> Counterexample:
     ru="Похоже, что вместе с числами до функции потерь доходит и история `t`. Поэтому и градиент доходит до `t`.",
 )
 def keeps_the_history() -> Counterexample:
-    return a_weight(), lambda t: t.square().sum()
+    return _make_weight(), lambda t: t.square().sum()

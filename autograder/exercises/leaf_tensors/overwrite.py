@@ -1,4 +1,4 @@
-"""Core exercise: edits seen and unseen by autograd."""
+"""Core exercise: edits that autograd notices, and edits that it misses."""
 
 from __future__ import annotations
 

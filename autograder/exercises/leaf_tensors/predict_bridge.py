@@ -1,4 +1,4 @@
-"""Extra exercise: the NumPy bridge."""
+"""Extra exercise: predictions about conversion to and from NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: which of them are leaves."""
+"""Core exercise: predictions about leaf tensors."""
 
 from __future__ import annotations
 

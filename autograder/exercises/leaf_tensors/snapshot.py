@@ -1,4 +1,4 @@
-"""Extra exercise: a copy that is not a copy."""
+"""Extra exercise: a snapshot that shares memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.checking.inputs import leaf, signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import creator, flags
+from .common import flags, grad_fn_name
 
 
 @exercise(
@@ -58,7 +58,7 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     x = x if case.x.is_leaf else x * 1
     memory = x.data_ptr()
     taken = answer.snapshot(x)
-    state = {**flags("x", x), "x.grad_fn": creator(x), "x.data_ptr() is as before": x.data_ptr() == memory}
+    state = {**flags("x", x), "x.grad_fn": grad_fn_name(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
         return {"snapshot": taken}
     with using_answer():

@@ -1,4 +1,4 @@
-"""Extra exercise: memory nobody has filled."""
+"""Extra exercise: a sum that starts from uninitialised memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 
-class _SomeFinite(TorchDispatchMode):
-    """Writes a finite number into every second entry of memory that nobody has filled."""
+class _AlternatingFill(TorchDispatchMode):
+    """Mode that sets every second entry of uninitialised memory to 1000."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
@@ -27,15 +27,15 @@ class _SomeFinite(TorchDispatchMode):
 
 
 @contextmanager
-def filled_memory() -> Iterator[None]:
-    """Uninitialised memory holds NaN and 1000 by turns, so that who reads it reads the same each time.
+def _filled_memory() -> Iterator[None]:
+    """Fill uninitialised memory with NaN and 1000 in turn, so that reading it is reproducible.
 
-    With NaN alone `nan_to_num()` would pass for a remedy, with numbers alone a multiplication by 0 would.
+    With NaN alone, `nan_to_num()` would hide the bug. With numbers alone, a multiplication by 0 would do so.
     """
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        with _SomeFinite():  # type: ignore[no-untyped-call]
+        with _AlternatingFill():  # type: ignore[no-untyped-call]
             yield
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
@@ -78,7 +78,7 @@ def filled_memory() -> Iterator[None]:
 )
 def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
     w, curved = case.w, False
-    with filled_memory():
+    with _filled_memory():
         total = answer.sum_gradients(case.losses, w)
     tracked = isinstance(total, Tensor) and total.requires_grad
     if tracked and w.requires_grad:
@@ -89,8 +89,8 @@ def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
     return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "curved": curved}
 
 
-def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
-    """A loss for each row of `points`, as functions without arguments."""
+def _losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
+    """Return a loss for each row of `points`, as functions without arguments."""
 
     def loss_of(point: Tensor) -> Callable[[], Tensor]:
         return lambda: (w * point).square().sum()
@@ -101,12 +101,12 @@ def losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
 @sum_gradients.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     w = with_old_gradient(leaf(rng, 2, 3))
-    yield Case(losses=losses_of(w, uniform(rng, 3, 3)), w=w)
-    w = uniform(rng, 4).float().requires_grad_()  # another dtype, nothing in `.grad`
-    yield Case(losses=losses_of(w, uniform(rng, 5, 4).float()), w=w)
+    yield Case(losses=_losses_of(w, uniform(rng, 3, 3)), w=w)
+    w = uniform(rng, 4).float().requires_grad_()  # another dtype, and an empty `.grad`
+    yield Case(losses=_losses_of(w, uniform(rng, 5, 4).float()), w=w)
 
 
-def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     for loss in losses:
         total += torch.autograd.grad(loss(), w)[0]
     return total
@@ -117,7 +117,7 @@ def added_up(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Te
     ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти. `empty_like` тоже ничего туда не пишет.",
 )
 def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.empty_like(w, requires_grad=False), losses, w)
+    return _add_gradients(torch.empty_like(w, requires_grad=False), losses, w)
 
 
 @sum_gradients.mistake(
@@ -127,7 +127,7 @@ def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     "`torch.empty` и старые конструкторы просят место и ничего туда не пишут.",
 )
 def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.empty(w.shape), losses, w)
+    return _add_gradients(torch.empty(w.shape), losses, w)
 
 
 @sum_gradients.mistake(
@@ -137,7 +137,7 @@ def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     "новой памяти могут быть любые числа.",
 )
 def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
+    return _add_gradients(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
 
 
 @sum_gradients.mistake(
@@ -145,7 +145,7 @@ def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     ru="Похоже, что незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
 )
 def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.empty_like(w, requires_grad=False) * 0, losses, w)
+    return _add_gradients(torch.empty_like(w, requires_grad=False) * 0, losses, w)
 
 
 @sum_gradients.mistake(
@@ -153,7 +153,7 @@ def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     ru="Похоже, что сумма начинается с нулей другого типа. `torch.zeros(w.shape)` — это float32, каким бы ни был `w`.",
 )
 def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.zeros(w.shape, dtype=torch.float32), losses, w)
+    return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
 
 
 @sum_gradients.mistake(
@@ -163,7 +163,7 @@ def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     "`torch.zeros`.",
 )
 def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.tensor(w.shape), losses, w)
+    return _add_gradients(torch.tensor(w.shape), losses, w)
 
 
 @sum_gradients.mistake(
@@ -172,7 +172,7 @@ def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> T
     "незачем.",
 )
 def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.zeros_like(w, requires_grad=True), losses, w)
+    return _add_gradients(torch.zeros_like(w, requires_grad=True), losses, w)
 
 
 @sum_gradients.mistake(
@@ -180,7 +180,7 @@ def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     ru="Похоже, что сумма начинается с результата операции над `w`, например `w * 0`, и тянет за собой историю.",
 )
 def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(w * 0, losses, w)
+    return _add_gradients(w * 0, losses, w)
 
 
 @sum_gradients.mistake(
@@ -196,7 +196,7 @@ def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tens
     ru="Похоже, что это среднее градиентов. Нужна их сумма.",
 )
 def takes_the_mean(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
+    return _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
 
 
 @sum_gradients.mistake(
@@ -221,7 +221,7 @@ def stops_at_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 )
 def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     w.grad = None
-    return added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+    return _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w)
 
 
 @sum_gradients.mistake(
@@ -229,7 +229,7 @@ def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
 )
 def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    total = added_up(torch.zeros_like(w, requires_grad=False), losses, w)
+    total = _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w)
     w.requires_grad_(False)
     return total
 
@@ -260,4 +260,4 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
     ru="Похоже, что сумма с самого начала — второе имя `w`: градиенты прибавляются к самому весу.",
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
-    return added_up(w.detach().zero_(), losses, w)
+    return _add_gradients(w.detach().zero_(), losses, w)

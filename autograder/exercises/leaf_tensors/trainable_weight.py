@@ -1,4 +1,4 @@
-"""Core exercise: a leaf lost on the way."""
+"""Core exercise: a weight that is no leaf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
 from autograder.language import Text
 
-from .common import creator, flags, kind
+from .common import flags, grad_fn_name, kind_of
 
 
 @exercise(
@@ -58,10 +58,10 @@ from .common import creator, flags, kind
 )
 def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
     weight = answer.trainable_weight(case.values, case.dtype, case.device)
-    seen: dict[str, object] = {"returned": kind(weight), **flags("weight", weight)}
+    seen: dict[str, object] = {"returned": kind_of(weight), **flags("weight", weight)}
     made: dict[str, object] = {}
     if isinstance(weight, Tensor):
-        seen |= {"weight.grad_fn": creator(weight), "weight.retains_grad": weight.retains_grad}
+        seen |= {"weight.grad_fn": grad_fn_name(weight), "weight.retains_grad": weight.retains_grad}
         made = {"weight.dtype": str(weight.dtype), "weight.device": weight.device.type}
         made |= {"weight.shape": str(tuple(weight.shape)), "weight": None if weight.is_meta else weight}
     else:
@@ -77,7 +77,7 @@ def trainable_weight(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(values=signed(rng, 2, 3).float(), dtype=torch.float64, device="cpu")
     yield Case(values=signed(rng, 4), dtype=torch.float64, device="cpu")  # nothing to cast or move
-    yield Case(values=signed(rng, 3, 2), dtype=torch.float16, device="meta")  # a device everybody has
+    yield Case(values=signed(rng, 3, 2), dtype=torch.float16, device="meta")  # available on every machine
 
 
 @trainable_weight.mistake(

@@ -1,4 +1,4 @@
-"""Extra exercise: Variable cuts the graph."""
+"""Extra exercise: a graph cut by `Variable`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 
 
-def accumulators(root: Tensor) -> int:
-    """How many leaves a backward pass from `root` would reach."""
+def _count_leaves(root: Tensor) -> int:
+    """Return the number of leaves that a backward pass from `root` would reach."""
     waiting, seen = [root.grad_fn], set[object]()
     while waiting:
         node = waiting.pop()
@@ -70,7 +70,7 @@ def two_layer_loss(answer: Any, case: Case) -> dict[str, object]:
     if not isinstance(loss, Tensor) or w.grad is not None or u.grad is not None:
         return {"loss": value}
     with using_answer():
-        reached = accumulators(loss)
+        reached = _count_leaves(loss)
         loss.backward()
     return {"loss": value, "w.grad": w.grad, "u.grad": u.grad, "reached": reached}
 

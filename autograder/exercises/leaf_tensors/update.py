@@ -1,4 +1,4 @@
-"""Core exercise: one step of descent."""
+"""Core exercise: an update that leaves the weights unchanged."""
 
 from __future__ import annotations
 
@@ -15,21 +15,17 @@ from autograder.language import Text
 from .common import flags
 
 
-def weights_with_gradients(rng: torch.Generator, *shapes: tuple[int, ...], unused: int | None) -> list[Tensor]:
-    """Leaves with a gradient each, but for the one at the place `unused`, which stands for one that no loss used."""
-    weights = [leaf(rng, *shape) for shape in shapes]
-    for place, weight in enumerate(weights):
-        if place != unused:
-            weight.grad = signed(rng, *weight.shape)
-    return weights
-
-
-def remade(weights: list[Tensor]) -> list[Tensor]:
-    """Leaves like `weights`, gradients included."""
+def _copy_weights(weights: list[Tensor]) -> list[Tensor]:
+    """Return copies of the leaves `weights` and of their gradients."""
     copies = [weight.detach().clone().requires_grad_() for weight in weights]
     for made, weight in zip(copies, weights):
         made.grad = None if weight.grad is None else weight.grad.clone()
     return copies
+
+
+def _is_empty(gradient: Tensor | None) -> bool:
+    """Return whether a `.grad` is None or zero."""
+    return gradient is None or not bool(gradient.any())
 
 
 @exercise(
@@ -81,12 +77,12 @@ def remade(weights: list[Tensor]) -> list[Tensor]:
     ],
 )
 def update(answer: Any, case: Case) -> dict[str, object]:
-    weights = remade(case.weights)
+    weights = _copy_weights(case.weights)
     names = {f"weights[{place}]": weight for place, weight in enumerate(weights)}
     memory, versions = [w.data_ptr() for w in weights], [w._version for w in weights]
     listed = list(weights)
     returned = answer.update(listed, case.lr)
-    cleared = {f"{name}.grad": "None or zero" if is_empty(w.grad) else w.grad for name, w in names.items()}
+    cleared = {f"{name}.grad": "None or zero" if _is_empty(w.grad) else w.grad for name, w in names.items()}
     grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
     return {
         "weights": {name: w.detach() for name, w in names.items()},
@@ -99,20 +95,27 @@ def update(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def is_empty(gradient: Tensor | None) -> bool:
-    """Is there nothing in a `.grad`, or zeros?"""
-    return gradient is None or not bool(gradient.any())
+def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int | None) -> list[Tensor]:
+    """Return leaves with a gradient each, except at the index `unused`.
+
+    That leaf stands for a weight that no loss used.
+    """
+    weights = [leaf(rng, *shape) for shape in shapes]
+    for place, weight in enumerate(weights):
+        if place != unused:
+            weight.grad = signed(rng, *weight.shape)
+    return weights
 
 
 @update.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(weights=weights_with_gradients(rng, (2, 3), (4,), unused=None), lr=0.1)
-    yield Case(weights=weights_with_gradients(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
-    yield Case(weights=weights_with_gradients(rng, (2,), (3, 1), unused=0), lr=0.5)
+    yield Case(weights=_random_weights(rng, (2, 3), (4,), unused=None), lr=0.1)
+    yield Case(weights=_random_weights(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
+    yield Case(weights=_random_weights(rng, (2,), (3, 1), unused=0), lr=0.5)
 
 
-def stepped(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Place, weight and gradient of those that have one."""
+def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """Yield index, weight and gradient of each weight that has a gradient."""
     for place, weight in enumerate(weights):
         if weight.grad is not None:
             yield place, weight, weight.grad
@@ -125,7 +128,7 @@ def stepped(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
     "новые тензоры и связал с ними имя, а в списке остались прежние.",
 )
 def only_clears(weights: list[Tensor], lr: float) -> None:
-    for _, w, gradient in stepped(weights):
+    for _, w, gradient in _with_gradients(weights):
         w.grad = None
         w = w - lr * gradient
 
@@ -138,7 +141,7 @@ def only_clears(weights: list[Tensor], lr: float) -> None:
 )
 def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w = w - lr * gradient
 
 
@@ -148,7 +151,7 @@ def rebinds_the_name(weights: list[Tensor], lr: float) -> None:
 )
 def drops_them_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, _ in stepped(weights):
+        for _, w, _ in _with_gradients(weights):
             w.grad = None
             w -= lr * w.grad  # type: ignore[operator]
 
@@ -172,7 +175,7 @@ def stops_at_the_first_gap(weights: list[Tensor], lr: float) -> None:
 )
 def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w -= gradient
             w.grad = None
 
@@ -183,7 +186,7 @@ def leaves_out_the_rate(weights: list[Tensor], lr: float) -> None:
 )
 def writes_the_rate(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w -= 0.1 * gradient
             w.grad = None
 
@@ -194,7 +197,7 @@ def writes_the_rate(weights: list[Tensor], lr: float) -> None:
 )
 def steps_twice(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w -= 2 * lr * gradient
             w.grad = None
 
@@ -205,7 +208,7 @@ def steps_twice(weights: list[Tensor], lr: float) -> None:
     ru="Похоже, что в список положены новые тензоры. Модель и оптимизатор по-прежнему хранят старые.",
 )
 def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
-    for place, w, gradient in stepped(weights):
+    for place, w, gradient in _with_gradients(weights):
         weights[place] = w - lr * gradient
 
 
@@ -217,7 +220,7 @@ def replaces_in_the_list(weights: list[Tensor], lr: float) -> None:
 )
 def replaces_with_constants(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for place, w, gradient in stepped(weights):
+        for place, w, gradient in _with_gradients(weights):
             weights[place] = w - lr * gradient
 
 
@@ -237,7 +240,7 @@ def returns_new_weights(weights: list[Tensor], lr: float) -> list[Tensor]:
     "записано, и лист перестал бы быть листом.",
 )
 def steps_in_grad_mode(weights: list[Tensor], lr: float) -> None:
-    for _, w, gradient in stepped(weights):
+    for _, w, gradient in _with_gradients(weights):
         w -= lr * gradient
 
 
@@ -258,7 +261,7 @@ def expects_every_gradient(weights: list[Tensor], lr: float) -> None:
 )
 def clears_first(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             gradient.zero_()
             w -= lr * gradient
 
@@ -269,7 +272,7 @@ def clears_first(weights: list[Tensor], lr: float) -> None:
 )
 def ascends(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w += lr * gradient
             w.grad = None
 
@@ -279,7 +282,7 @@ def ascends(weights: list[Tensor], lr: float) -> None:
     ru="Похоже, что `requires_grad` выключен на время шага, а потом не включён снова.",
 )
 def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
-    for _, w, gradient in stepped(weights):
+    for _, w, gradient in _with_gradients(weights):
         w.requires_grad_(False)
         w -= lr * gradient
         w.grad = None
@@ -291,7 +294,7 @@ def leaves_them_frozen(weights: list[Tensor], lr: float) -> None:
 )
 def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
     with torch.no_grad():
-        for _, w, gradient in stepped(weights):
+        for _, w, gradient in _with_gradients(weights):
             w -= lr * gradient
 
 
@@ -302,7 +305,7 @@ def forgets_to_clear(weights: list[Tensor], lr: float) -> None:
     "прежние значения, ничего не заметит.",
 )
 def steps_through_data(weights: list[Tensor], lr: float) -> None:
-    for _, w, gradient in stepped(weights):
+    for _, w, gradient in _with_gradients(weights):
         w.data -= lr * gradient
         w.grad = None
 
@@ -314,6 +317,6 @@ def steps_through_data(weights: list[Tensor], lr: float) -> None:
     "изменился.",
 )
 def assigns_data(weights: list[Tensor], lr: float) -> None:
-    for _, w, gradient in stepped(weights):
+    for _, w, gradient in _with_gradients(weights):
         w.data = w.data - lr * gradient
         w.grad = None

@@ -1,4 +1,4 @@
-"""Core exercise: checkpointing."""
+"""Core exercise: checkpointing within a memory budget."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import Function, Layers, _gradients, _in_segments, _layered_cases, _measure, nbytes
+from .common import Function, nbytes
+from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_cases, measure_layers
 
 
 def _peak_allowed(depth: int, x: Tensor) -> int:
     return round((2 * math.sqrt(depth) + 3.5) * nbytes(x))
 
 
-# No fixed length of a segment and no fixed number of segments keeps the budget at both depths.
+# No fixed segment length and no fixed number of segments meets the budget at both depths.
 _SHALLOW, _DEEP = 7, 99
 
 
@@ -84,12 +85,12 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
     run = answer.checkpointed
     with using_answer():
         if case.v is not None:
-            return {"left": 0, "gradients": _gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
+            return {"left": 0, "gradients": layer_gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
         depth = len(case.layers)
-        found = _measure(run, _SHALLOW, case.x)
-        if depth == _DEEP:  # who fails on few layers is seen on some more, for the diagnosis, and not on all
+        found = measure_layers(run, _SHALLOW, case.x)
+        if depth == _DEEP:  # 20 layers are enough to diagnose an answer that fails on few
             fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
-            found = _measure(run, 20 if fails else _DEEP, case.x)
+            found = measure_layers(run, 20 if fails else _DEEP, case.x)
     return {
         "left": found.left,
         "gradients": None,
@@ -100,7 +101,7 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-checkpointed.cases(lambda rng: _layered_cases(rng, (_SHALLOW, _DEEP)))
+checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _DEEP)))
 
 
 @checkpointed.mistake(
@@ -118,7 +119,7 @@ def recomputes_nothing(layers: Layers, x: Tensor) -> Tensor:
     "сколько и раньше.",
 )
 def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, 1)
+    return checkpoint_segments(layers, x, 1)
 
 
 @checkpointed.mistake(
@@ -128,7 +129,7 @@ def checkpoints_each_layer(layers: Layers, x: Tensor) -> Tensor:
     "вычисление строит весь граф: пик лишь переносится в обратный проход.",
 )
 def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, len(layers))
+    return checkpoint_segments(layers, x, len(layers))
 
 
 @checkpointed.mistake(
@@ -138,7 +139,7 @@ def checkpoints_everything_at_once(layers: Layers, x: Tensor) -> Tensor:
     "расти с глубиной.",
 )
 def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, -(-len(layers) // 2))
+    return checkpoint_segments(layers, x, -(-len(layers) // 2))
 
 
 @checkpointed.mistake(
@@ -146,7 +147,7 @@ def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
     ru="Похоже, что число сегментов всегда равно 4. Для 16 слоёв это подходит, для 99 их должно быть больше.",
 )
 def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, -(-len(layers) // 4))
+    return checkpoint_segments(layers, x, -(-len(layers) // 4))
 
 
 @checkpointed.mistake(
@@ -154,7 +155,7 @@ def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
     ru="Похоже, что в сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 99 нужно хранить входы 25 сегментов.",
 )
 def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, 4)
+    return checkpoint_segments(layers, x, 4)
 
 
 @checkpointed.mistake(
@@ -164,7 +165,7 @@ def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
     "расти с глубиной.",
 )
 def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, 6)
+    return checkpoint_segments(layers, x, 6)
 
 
 @checkpointed.mistake(
@@ -174,7 +175,7 @@ def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
     "сегментов должно расти как корень из числа слоёв: для 7 слоёв нужно 2 или 3.",
 )
 def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, max(1, len(layers) // 10))
+    return checkpoint_segments(layers, x, max(1, len(layers) // 10))
 
 
 @checkpointed.mistake(
@@ -184,7 +185,7 @@ def a_tenth_in_a_segment(layers: Layers, x: Tensor) -> Tensor:
     "сегмента должна расти как корень из числа слоёв: при 7 слоях это 2 или 3.",
 )
 def a_tenth_of_segments(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, -(-len(layers) // max(1, len(layers) // 10)))
+    return checkpoint_segments(layers, x, -(-len(layers) // max(1, len(layers) // 10)))
 
 
 @checkpointed.mistake(
@@ -203,7 +204,7 @@ def leaves_a_long_rest(layers: Layers, x: Tensor) -> Tensor:
 )
 def drops_the_last_layers(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
-    return _in_segments(layers[: len(layers) // size * size], x, size)
+    return checkpoint_segments(layers[: len(layers) // size * size], x, size)
 
 
 @checkpointed.mistake(
@@ -254,7 +255,7 @@ def two_by_checkpoint_sequential(layers: Layers, x: Tensor) -> Tensor:
     ru="Похоже, что сегменты выполняются на отсоединённой копии `x`: до самого `x` градиент не доходит.",
 )
 def detaches_the_input(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x.detach().requires_grad_(), math.isqrt(len(layers)))
+    return checkpoint_segments(layers, x.detach().requires_grad_(), math.isqrt(len(layers)))
 
 
 @checkpointed.mistake(
@@ -263,7 +264,7 @@ def detaches_the_input(layers: Layers, x: Tensor) -> Tensor:
 )
 def does_not_chain(layers: Layers, x: Tensor) -> Tensor:
     size = math.isqrt(len(layers))
-    return _in_segments(layers[(len(layers) - 1) // size * size :], x, size)
+    return checkpoint_segments(layers[(len(layers) - 1) // size * size :], x, size)
 
 
 @checkpointed.mistake(
@@ -299,4 +300,4 @@ def nests(layers: Layers, x: Tensor) -> Tensor:
     ru="Похоже, что функция ничего не возвращает. Она должна вернуть результат последнего слоя.",
 )
 def gives_nothing_back(layers: Layers, x: Tensor) -> None:
-    _in_segments(layers, x, math.isqrt(len(layers)))
+    checkpoint_segments(layers, x, math.isqrt(len(layers)))

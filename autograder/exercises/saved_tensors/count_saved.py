@@ -1,4 +1,4 @@
-"""Extra exercise: a byte counter."""
+"""Extra exercise: the bytes that a graph saves."""
 
 from __future__ import annotations
 
@@ -84,8 +84,11 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     )
 
 
-def _counter(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True) -> Callable[..., int]:
-    """A counter of saves: `measure` gives what makes a save the same as another, and its bytes."""
+def _counting(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True) -> Callable[..., int]:
+    """Return a function that counts the bytes of saves.
+
+    `measure` returns a key and the bytes of a save. Saves with the same key count once.
+    """
 
     def count(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
         kept: dict[object, int] = {}
@@ -105,7 +108,7 @@ def _counter(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True)
     return count
 
 
-def _address(t: Tensor) -> int:
+def _storage_address(t: Tensor) -> int:
     return t.untyped_storage().data_ptr()
 
 
@@ -114,7 +117,7 @@ def _address(t: Tensor) -> int:
     ru="Похоже, что посчитано каждое сохранение. `x * x` дважды сохраняет одно и то же хранилище.",
 )
 def counts_every_save(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (object(), t.untyped_storage().nbytes()))(f, x, parameters)
+    return _counting(lambda t: (object(), t.untyped_storage().nbytes()))(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -124,7 +127,7 @@ def counts_every_save(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> i
     "сохраняет одно и то же.",
 )
 def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (object(), nbytes(t)))(f, x, parameters)
+    return _counting(lambda t: (object(), nbytes(t)))(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -134,7 +137,7 @@ def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]
     "держит больше, чем в нём видно, а результат `expand` — меньше.",
 )
 def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (_address(t), nbytes(t)))(f, x, parameters)
+    return _counting(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -142,7 +145,7 @@ def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tenso
     ru="Похоже, что посчитаны параметры. Слой сохраняет вес через представление: сравнивайте память, а не объекты.",
 )
 def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
+    return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -152,7 +155,7 @@ def counts_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> i
     "местах, а хранилище у них одно. Берите адрес хранилища.",
 )
 def tells_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
+    return _counting(lambda t: (t.data_ptr(), t.untyped_storage().nbytes()))(f, x, parameters)
 
 
 @count_saved.mistake(*count_saved.mistakes["tells_by_first_entries"].says)
@@ -176,9 +179,9 @@ def tells_all_by_first_entries(f: Function, x: Tensor, parameters: Sequence[Tens
 )
 def leaves_x_out(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     mine = x.untyped_storage().data_ptr()
-    return _counter(lambda t: (_address(t), 0 if _address(t) == mine else t.untyped_storage().nbytes()))(
-        f, x, parameters
-    )
+    return _counting(
+        lambda t: (_storage_address(t), 0 if _storage_address(t) == mine else t.untyped_storage().nbytes())
+    )(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -186,7 +189,7 @@ def leaves_x_out(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     ru="Похоже, что возвращено число сохранений, а не байтов.",
 )
 def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (object(), 1))(f, x, parameters)
+    return _counting(lambda t: (object(), 1))(f, x, parameters)
 
 
 @count_saved.mistake(
@@ -195,7 +198,9 @@ def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     "логическое значение — один.",
 )
 def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    return _counter(lambda t: (_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(f, x, parameters)
+    return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(
+        f, x, parameters
+    )
 
 
 @count_saved.mistake(
@@ -212,7 +217,7 @@ def returns_no_number(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> N
     ru="Похоже, что вычтены байты всех параметров. Смещение вообще не сохраняется, и вычитать за него нечего.",
 )
 def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
-    everything = _counter(lambda t: (_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
+    everything = _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()), skip=False)(f, x, parameters)
     return everything - sum(map(nbytes, parameters))
 
 

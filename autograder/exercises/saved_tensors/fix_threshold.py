@@ -1,4 +1,4 @@
-"""Core exercise: the threshold."""
+"""Core exercise: saved tensors in files above a threshold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from autograder.checking.observe import using_answer
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
 
-from .common import Function, _files, _read, _saved_entries, _tensor_or_file, _write, gradient, nbytes
+from .common import Function, gradient, measure_saves, nbytes
+from .tensor_files import count_files, read_file, read_if_file, write_file
 
 
 @exercise(
@@ -78,7 +79,7 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
         y = run(case.f, case.x, case.threshold)
         found = {"first backward": gradient(y, case.x, True), "second backward": gradient(y, case.x)}
         del y
-    entries_of_saves, result = _saved_entries(case.f, case.x, [])
+    entries_of_saves, result = measure_saves(case.f, case.x, [])
     may_stay = result + sum(size for size in entries_of_saves if size < case.threshold * case.x.element_size())
     saves = CountedCalls(torch.save)
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
@@ -88,7 +89,7 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
             del y
             if live.now:
                 gc.collect(1)
-        left = {"bytes in memory": live.now, "files": _files(folder)[0]}
+        left = {"bytes in memory": live.now, "files": count_files(folder)[0]}
     return {"gradient": found, "files": {"written": saves.times, "bytes still in memory": too_many}, "left": left}
 
 
@@ -99,18 +100,19 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(f=twice, x=leaf(rng, threshold // 2), threshold=threshold)
     yield Case(f=twice, x=leaf(rng, threshold), threshold=threshold)
     mixed = Formula("x.sin().sum(1).exp()", lambda x: x.sin().sum(1).exp())
-    x = uniform(rng, 3, threshold // 2).float().requires_grad_()  # many entries, and no dimension as long as the limit
+    # above the threshold as a whole, below it in each dimension
+    x = uniform(rng, 3, threshold // 2).float().requires_grad_()
     yield Case(f=mixed, x=x, threshold=threshold)
 
 
-def _threshold(
+def _saving_to_files(
     keep: Callable[[Tensor], object],
-    write: Callable[[Tensor], object] = _write,
-    unpack: Callable[[Any], Any] = _tensor_or_file,
+    write: Callable[[Tensor], object] = write_file,
+    unpack: Callable[[Any], Any] = read_if_file,
     is_small: Callable[[int, int], bool] = int.__lt__,
     size: Callable[[Tensor], int] = Tensor.numel,
 ) -> Callable[[Function, Tensor, int], Tensor]:
-    """The published function with its parts exchanged."""
+    """Return the published function with some parts replaced."""
 
     def run(f: Function, x: Tensor, threshold: int) -> Tensor:
         def pack(t: Tensor) -> object:
@@ -122,11 +124,11 @@ def _threshold(
     return run
 
 
-def _itself(t: Tensor) -> Tensor:
+def _keep(t: Tensor) -> Tensor:
     return t
 
 
-def _undefined(t: Tensor) -> object:
+def _raise_name_error(t: Tensor) -> object:
     raise NameError("name 'tensor' is not defined")
 
 
@@ -137,7 +139,7 @@ def _undefined(t: Tensor) -> object:
     "держит тензор, а тензор держит граф, и сборщик мусора этого не видит.",
 )
 def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(_itself)(f, x, threshold)
+    return _saving_to_files(_keep)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -147,12 +149,12 @@ def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
     "тензоры, в которых не меньше `threshold` элементов.",
 )
 def mends_the_leak(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, _undefined)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, _raise_name_error)(f, x, threshold)
 
 
 @fix_threshold.mistake(*fix_threshold.mistakes["mends_the_leak"].says)
 def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(_itself, _undefined)(f, x, threshold)
+    return _saving_to_files(_keep, _raise_name_error)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -160,7 +162,7 @@ def mends_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Похоже, что вызван `detach_()`: он отсоединяет от графа сам тензор, а это может быть результат.",
 )
 def detaches_in_place(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(lambda t: t.detach_())(f, x, threshold)
+    return _saving_to_files(lambda t: t.detach_())(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -171,9 +173,9 @@ def detaches_in_place(f: Function, x: Tensor, threshold: int) -> Tensor:
 )
 def keeps_a_weak_reference(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
-        return packed() if isinstance(packed, weakref.ref) else _read(packed)
+        return packed() if isinstance(packed, weakref.ref) else read_file(packed)
 
-    return _threshold(weakref.ref, _write, unpack)(f, x, threshold)
+    return _saving_to_files(weakref.ref, write_file, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -186,7 +188,7 @@ def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor
     def unpack(packed: Any) -> Any:
         return torch.load(packed) if isinstance(packed, str) else packed
 
-    return _threshold(Tensor.detach, lambda t: _write(t).name, unpack)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, lambda t: write_file(t).name, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -195,9 +197,9 @@ def keeps_the_name_of_the_file(f: Function, x: Tensor, threshold: int) -> Tensor
 )
 def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
     def write(t: Tensor) -> None:
-        _write(t)
+        write_file(t)
 
-    return _threshold(Tensor.detach, write)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, write)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -207,7 +209,7 @@ def forgets_the_file(f: Function, x: Tensor, threshold: int) -> Tensor:
 )
 def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
     with torch.no_grad():
-        return _threshold(Tensor.detach)(f, x, threshold)
+        return _saving_to_files(Tensor.detach)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -217,7 +219,7 @@ def loses_the_result(f: Function, x: Tensor, threshold: int) -> Tensor:
     "даёт другой тензор с той же памятью.",
 )
 def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(lambda t: t.requires_grad_(False))(f, x, threshold)
+    return _saving_to_files(lambda t: t.requires_grad_(False))(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -226,7 +228,7 @@ def changes_the_flag(f: Function, x: Tensor, threshold: int) -> Tensor:
     "памяти.",
 )
 def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, is_small=lambda size, limit: False)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -235,7 +237,7 @@ def writes_everything(f: Function, x: Tensor, threshold: int) -> Tensor:
     "элементов.",
 )
 def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, is_small=lambda size, limit: True)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -243,7 +245,7 @@ def writes_nothing(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Похоже, что тензор ровно из `threshold` элементов остаётся в памяти. Оставаться должны только меньшие.",
 )
 def includes_the_threshold(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, is_small=int.__le__)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, is_small=int.__le__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -254,7 +256,9 @@ def writes_and_keeps(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return packed[1] if isinstance(packed, tuple) else packed
 
-    return _threshold(Tensor.detach, lambda t: (_write(t.detach()), t.detach().clone()), unpack)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, lambda t: (write_file(t.detach()), t.detach().clone()), unpack)(
+        f, x, threshold
+    )
 
 
 @fix_threshold.mistake(
@@ -272,7 +276,7 @@ def leaves_the_files(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         return torch.load(packed) if isinstance(packed, str) else packed
 
-    return _threshold(Tensor.detach, write, unpack)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -285,11 +289,11 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
     def unpack(packed: Any) -> Any:
         if isinstance(packed, Tensor):
             return packed
-        loaded = _read(packed)
+        loaded = read_file(packed)
         os.remove(packed.name)
         return loaded
 
-    return _threshold(Tensor.detach, _write, unpack)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -297,7 +301,7 @@ def reads_once(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Похоже, что сравнение перевёрнуто: в файлы уходят малые тензоры, а большие остаются в памяти.",
 )
 def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, is_small=int.__ge__)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -307,7 +311,7 @@ def turns_the_comparison(f: Function, x: Tensor, threshold: int) -> Tensor:
     "строках по 15 их 45.",
 )
 def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, size=len)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, size=len)(f, x, threshold)
 
 
 @fix_threshold.mistake(
@@ -315,4 +319,4 @@ def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
     ru="Похоже, что с порогом сравнивается число байтов. Порог задан в элементах: `t.numel()`.",
 )
 def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
-    return _threshold(Tensor.detach, size=nbytes)(f, x, threshold)
+    return _saving_to_files(Tensor.detach, size=nbytes)(f, x, threshold)

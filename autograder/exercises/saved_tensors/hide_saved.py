@@ -1,4 +1,4 @@
-"""Extra exercise: nothing saved, same peak."""
+"""Extra exercise: a graph without saved tensors at the same peak."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
 
-from .common import Layers, _gradients, _in_segments, _layered_cases, _measure, nbytes
+from .common import nbytes
+from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_cases, measure_layers
 
 
 @exercise(
@@ -70,8 +71,13 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
     run = answer.hide_saved
     with using_answer():
         if case.v is not None:
-            return {"gradients": _gradients(run, case), "kept": AtMost(0, 0), "forward": AtMost(0, 0), "peak": True}
-        found = _measure(run, len(case.layers), case.x)
+            return {
+                "gradients": layer_gradients(run, case),
+                "kept": AtMost(0, 0),
+                "forward": AtMost(0, 0),
+                "peak": True,
+            }
+        found = measure_layers(run, len(case.layers), case.x)
     size = nbytes(case.x)
     return {
         "gradients": None,
@@ -83,7 +89,7 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-hide_saved.cases(lambda rng: _layered_cases(rng, (16, 12)))
+hide_saved.cases(lambda rng: layered_cases(rng, (16, 12)))
 
 
 @hide_saved.mistake(
@@ -103,7 +109,7 @@ def hides_nothing(layers: Layers, x: Tensor) -> Tensor:
     "слоя.",
 )
 def hides_each_layer(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, 1)
+    return checkpoint_segments(layers, x, 1)
 
 
 @hide_saved.mistake(
@@ -112,12 +118,12 @@ def hides_each_layer(layers: Layers, x: Tensor) -> Tensor:
     ru="Похоже, что сегментов несколько. Тогда хранятся их границы, а пик ниже: это хороший способ, но не контрпример.",
 )
 def hides_in_segments(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, math.isqrt(len(layers)))
+    return checkpoint_segments(layers, x, math.isqrt(len(layers)))
 
 
 @hide_saved.mistake(*hide_saved.mistakes["hides_in_segments"].says)
 def hides_in_two_segments(layers: Layers, x: Tensor) -> Tensor:
-    return _in_segments(layers, x, -(-len(layers) // 2))
+    return checkpoint_segments(layers, x, -(-len(layers) // 2))
 
 
 @hide_saved.mistake(

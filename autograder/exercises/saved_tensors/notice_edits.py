@@ -1,4 +1,4 @@
-"""Extra exercise: the silent in-place."""
+"""Extra exercise: hooks that detect in-place edits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import Function, _hooked, bytes_left, gradient, nbytes
+from .common import Function, bytes_left, gradient, nbytes, running_with_hooks
+
+
+def _activation(leaf: Tensor) -> Tensor:
+    """Return an activation with in-place edits before its use, so that its version is neither 0 nor 1."""
+    return (leaf * 2).mul_(3).mul_(0.5)
 
 
 @exercise(
@@ -72,15 +77,15 @@ from .common import Function, _hooked, bytes_left, gradient, nbytes
 def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     run = answer.notice_edits
     with using_answer():
-        found = gradient(run(case.f, _edited_before(case.leaf)), case.leaf)
+        found = gradient(run(case.f, _activation(case.leaf)), case.leaf)
     with using_answer():
-        x = _edited_before(case.leaf)
+        x = _activation(case.leaf)
         y = run(case.f, x)
         after: object
         try:
             with torch.no_grad():
                 edited = x if case.edits == "x" else y
-                edited.copy_(edited.flip(0))  # the same numbers in another order: no sum of theirs shows it
+                edited.copy_(edited.flip(0))  # the numbers in reverse order, so that a sum does not show the edit
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
@@ -98,14 +103,9 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
     return {"gradient": found, "after_edit": after, "memory": memory, "left": left, "used": used}
 
 
-def _edited_before(leaf: Tensor) -> Tensor:
-    """An activation that was changed in place before it is used, so that its version is neither 0 nor 1."""
-    return (leaf * 2).mul_(3).mul_(0.5)
-
-
 @notice_edits.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    steps = (uniform(rng, 5, 3) * 64).round() / 64  # their sums are exact in any order
+    steps = (uniform(rng, 5, 3) * 64).round() / 64  # sums of these numbers are exact in any order
     yield Case(f=Formula("x ** 2", lambda x: x**2), leaf=steps.requires_grad_(), edits="x")
     yield Case(f=Formula("x.exp()", lambda x: x.exp()), leaf=leaf(rng, 2), edits="f(x)")
     small = uniform(rng, 2, 1).float().requires_grad_()
@@ -118,6 +118,18 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
     return t
 
 
+def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
+    """Return `f(x)` with hooks that raise `error` if a version has changed."""
+
+    def unpack(packed: Any) -> Tensor:
+        kept: Tensor = packed[0]
+        if kept._version != packed[1]:
+            raise error("changed")
+        return kept
+
+    return running_with_hooks(lambda t: (t.detach(), t._version), unpack)(f, x)
+
+
 @notice_edits.mistake(
     en="It looks as if the change is still not noticed: backward computes with the new numbers. Hooks switch autograd's "
     "own check off, so `unpack` has to do it, by the version: a sum of the numbers does not show every change.",
@@ -126,7 +138,7 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
     "всяком изменении.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: t.detach(), lambda t: t)(f, x)
+    return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
@@ -139,7 +151,7 @@ def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
         return _raise_if(packed[0]._version != packed[1], packed[0])
 
-    return _hooked(lambda t: (t, t._version), unpack)(f, x)
+    return running_with_hooks(lambda t: (t, t._version), unpack)(f, x)
 
 
 @notice_edits.mistake(
@@ -154,7 +166,7 @@ def expects_version_zero(f: Function, x: Tensor) -> Tensor:
             raise RuntimeError("changed")
         return packed  # type: ignore[no-any-return]
 
-    return _hooked(lambda t: t.detach(), unpack)(f, x)
+    return running_with_hooks(lambda t: t.detach(), unpack)(f, x)
 
 
 @notice_edits.mistake(
@@ -165,7 +177,7 @@ def expects_version_zero(f: Function, x: Tensor) -> Tensor:
 )
 def watches_x_alone(f: Function, x: Tensor) -> Tensor:
     version = x._version
-    return _hooked(lambda t: t.detach(), lambda t: _raise_if(x._version != version, t))(f, x)
+    return running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(x._version != version, t))(f, x)
 
 
 @notice_edits.mistake(
@@ -175,7 +187,7 @@ def watches_x_alone(f: Function, x: Tensor) -> Tensor:
     "занимает память дважды, и об изменении никто не узнает.",
 )
 def saves_a_copy(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: t.detach().clone(), lambda t: t)(f, x)
+    return running_with_hooks(lambda t: t.detach().clone(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
@@ -188,7 +200,7 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
         return _raise_if(not torch.equal(*packed), packed[0])
 
-    return _hooked(lambda t: (t.detach(), t.detach().clone()), unpack)(f, x)
+    return running_with_hooks(lambda t: (t.detach(), t.detach().clone()), unpack)(f, x)
 
 
 @notice_edits.mistake(
@@ -197,7 +209,7 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
 )
 def raises_value_error(f: Function, x: Tensor) -> Tensor:
-    return _watched(f, x, ValueError)
+    return _check_versions(f, x, ValueError)
 
 
 @notice_edits.mistake(
@@ -206,19 +218,7 @@ def raises_value_error(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что изменение замечает `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
 )
 def asserts(f: Function, x: Tensor) -> Tensor:
-    return _watched(f, x, AssertionError)
-
-
-def _watched(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
-    """`f(x)` with versions watched; a change raises `error`."""
-
-    def unpack(packed: Any) -> Tensor:
-        kept: Tensor = packed[0]
-        if kept._version != packed[1]:
-            raise error("changed")
-        return kept
-
-    return _hooked(lambda t: (t.detach(), t._version), unpack)(f, x)
+    return _check_versions(f, x, AssertionError)
 
 
 @notice_edits.mistake(
@@ -226,7 +226,7 @@ def _watched(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
     ru="Похоже, что ошибка возникает при любом `unpack`. Если тензор не изменён, его нужно вернуть.",
 )
 def always_raises(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
+    return running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
 
 
 @notice_edits.mistake(
@@ -238,4 +238,4 @@ def watches_data(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
         return _raise_if(packed[0]._version != packed[1], packed[0])
 
-    return _hooked(lambda t: (t.data, t._version), unpack)(f, x)
+    return running_with_hooks(lambda t: (t.data, t._version), unpack)(f, x)

@@ -1,4 +1,4 @@
-"""Core exercise: when hooks work."""
+"""Core exercise: predictions about saved-tensor hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: what an operation keeps."""
+"""Core exercise: predictions about saved tensors."""
 
 from __future__ import annotations
 

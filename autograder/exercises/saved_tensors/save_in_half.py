@@ -1,4 +1,4 @@
-"""Core exercise: packing into halves."""
+"""Core exercise: saved tensors in half precision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,27 @@ from autograder.checking.values import AtMost, canonical, compare
 from autograder.language import Text
 from autograder.measure import CountedCalls, live_bytes
 
-from .common import Function, Using, _hooked, bytes_left, gradient, nbytes
+from .common import Function, Using, bytes_left, gradient, nbytes, running_with_hooks
+
+
+def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
+    """Return the bytes of f(x) and its saves with floats at two bytes, and the exact gradient.
+
+    Saves that are no floats and share a storage with `known` do not count.
+    """
+    skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
+    total = 0
+
+    def count(t: Tensor) -> Tensor:
+        nonlocal total
+        floats = t.dtype in (torch.float32, torch.float64)
+        if floats or t.untyped_storage().data_ptr() not in skipped:
+            total += t.numel() * 2 if floats else nbytes(t)
+        return t.clone()
+
+    with saved_tensors_hooks(count, lambda t: t):
+        y = f(x)
+    return total + nbytes(y), gradient(y, x)
 
 
 @exercise(
@@ -107,31 +127,14 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     }
 
 
-def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
-    """Bytes of f(x) and of what it saves, floats at two bytes and `known` storages left out; its exact gradient."""
-    skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
-    total = 0
-
-    def count(t: Tensor) -> Tensor:
-        nonlocal total
-        floats = t.dtype in (torch.float32, torch.float64)
-        if floats or t.untyped_storage().data_ptr() not in skipped:
-            total += t.numel() * 2 if floats else nbytes(t)
-        return t.clone()
-
-    with saved_tensors_hooks(count, lambda t: t):
-        y = f(x)
-    return total + nbytes(y), gradient(y, x)
-
-
 @save_in_half.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    index = 2049 + 2 * torch.randint(0, 200, (40,), generator=rng)  # odd numbers that float16 does not have
+    index = 2049 + 2 * torch.randint(0, 200, (40,), generator=rng)  # odd numbers that float16 cannot represent
     gathered = Using("x[index].sin().double().sin()", lambda x: x[index].sin().double().sin(), index)
     yield Case(f=gathered, x=uniform(rng, 2500).float().requires_grad_())
     chosen = Using("where(x > 1.5, x.exp(), x.sin())", lambda x: torch.where(x > 1.5, x.exp(), x.sin()))
     yield Case(f=chosen, x=leaf(rng, 7, 9))
-    text = "(x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10"  # bfloat16 has such numbers, float16 has not
+    text = "(x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10"  # in the range of bfloat16, but not of float16
     narrow = Using(text, lambda x: (x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10)
     yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_())
 
@@ -178,7 +181,7 @@ def forgets_to_return(f: Function, x: Tensor) -> None:
 )
 def calls_twice(f: Function, x: Tensor) -> Tensor:
     f(x)
-    return _hooked(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+    return running_with_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
 
 
 @save_in_half.mistake(
@@ -208,7 +211,7 @@ def computes_in_half(f: Function, x: Tensor) -> Tensor:
     "тензором, и результат ещё раз округляется до float16.",
 )
 def unpacks_halves(f: Function, x: Tensor) -> Tensor:
-    return _hooked(_half, lambda packed: packed)(f, x)
+    return running_with_hooks(_half, lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
@@ -218,7 +221,7 @@ def unpacks_halves(f: Function, x: Tensor) -> Tensor:
     "индекс.",
 )
 def unpacks_float32(f: Function, x: Tensor) -> Tensor:
-    return _hooked(
+    return running_with_hooks(
         _half,
         lambda packed: packed.float() if packed.is_floating_point() else packed,
     )(f, x)
@@ -231,7 +234,7 @@ def unpacks_float32(f: Function, x: Tensor) -> Tensor:
     "округляются, и градиент попадает в другое место.",
 )
 def halves_indices(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+    return running_with_hooks(lambda t: (t.detach().half(), t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
 
 
 @save_in_half.mistake(
@@ -241,7 +244,7 @@ def halves_indices(f: Function, x: Tensor) -> Tensor:
     "числа и логические значения.",
 )
 def halves_everything(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: t.detach().half(), lambda packed: packed)(f, x)
+    return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
@@ -249,7 +252,7 @@ def halves_everything(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что всё возвращается как float32, в том числе индексы. Индекс должен вернуться таким, каким был.",
 )
 def everything_to_float32(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)
+    return running_with_hooks(lambda t: t.detach().half(), lambda packed: packed.float())(f, x)
 
 
 @save_in_half.mistake(
@@ -257,7 +260,7 @@ def everything_to_float32(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что `pack` и `unpack` перепутаны местами: первой в паре идёт упаковка.",
 )
 def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
+    return running_with_hooks(lambda packed: packed[0].to(packed[1]), lambda t: (t.half(), t.dtype))(f, x)
 
 
 @save_in_half.mistake(
@@ -267,7 +270,7 @@ def swaps_the_pair(f: Function, x: Tensor) -> Tensor:
     "её не делает.",
 )
 def copies_the_rest(f: Function, x: Tensor) -> Tensor:
-    return _hooked(
+    return running_with_hooks(
         lambda t: (t.detach().half() if _is_wide(t) else t.detach().clone(), t.dtype),
         lambda packed: packed[0].to(packed[1]),
     )(f, x)
@@ -287,7 +290,7 @@ def halves_the_result(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что взят bfloat16: он округляет в восемь раз грубее, чем float16.",
 )
 def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
-    return _hooked(
+    return running_with_hooks(
         lambda t: (t.detach().bfloat16() if _is_wide(t) else t.detach(), t.dtype),
         lambda packed: packed[0].to(packed[1]),
     )(f, x)
@@ -298,7 +301,7 @@ def packs_bfloat16(f: Function, x: Tensor) -> Tensor:
     ru="Похоже, что упаковывается только float32. Тензор float64 тоже должен занимать по два байта на элемент.",
 )
 def packs_float32_only(f: Function, x: Tensor) -> Tensor:
-    return _hooked(
+    return running_with_hooks(
         lambda t: (t.detach().half() if t.dtype == torch.float32 else t.detach(), t.dtype),
         lambda packed: packed[0].to(packed[1]),
     )(f, x)
@@ -311,7 +314,7 @@ def packs_float32_only(f: Function, x: Tensor) -> Tensor:
     "обратно переводить должен `unpack`.",
 )
 def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: _half(t).to(t.dtype), lambda packed: packed)(f, x)
+    return running_with_hooks(lambda t: _half(t).to(t.dtype), lambda packed: packed)(f, x)
 
 
 @save_in_half.mistake(
@@ -321,7 +324,7 @@ def rounds_without_saving(f: Function, x: Tensor) -> Tensor:
     "без хуков.",
 )
 def keeps_both(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: (_half(t), t.detach()), lambda packed: packed[0].to(packed[1].dtype))(f, x)
+    return running_with_hooks(lambda t: (_half(t), t.detach()), lambda packed: packed[0].to(packed[1].dtype))(f, x)
 
 
 @save_in_half.mistake(
@@ -331,7 +334,7 @@ def keeps_both(f: Function, x: Tensor) -> Tensor:
     "граф и его должен хранить как float16.",
 )
 def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
-    return _hooked(
+    return running_with_hooks(
         lambda t: (t.detach() if t.data_ptr() == x.data_ptr() else _half(t), t.dtype),
         lambda packed: packed[0].to(packed[1]),
     )(f, x)
@@ -344,4 +347,6 @@ def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
     "держит граф, а граф — его, и память не освобождается. `t.half()` для тензора float16 — тоже он сам.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
-    return _hooked(lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1]))(f, x)
+    return running_with_hooks(
+        lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1])
+    )(f, x)

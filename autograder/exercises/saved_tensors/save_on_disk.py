@@ -1,4 +1,4 @@
-"""Core exercise: files on disk."""
+"""Core exercise: saved tensors in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import live_bytes
 
-from .common import Function, Using, _files, _saved_entries, _TempFile, _tensor_or_file, _write, nbytes, torchs_error
+from .common import Function, Using, error_of_torch, measure_saves, nbytes
+from .tensor_files import TempFile, count_files, read_if_file, write_file
+
+
+def _clear_folder(folder: str) -> str:
+    """Delete the files in a folder, and return the folder."""
+    for path in Path(folder).rglob("*"):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+    return folder
 
 
 @exercise(
@@ -97,7 +106,7 @@ from .common import Function, Using, _files, _saved_entries, _TempFile, _tensor_
     ],
 )
 def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
-    saved, result = _saved_entries(case.f, case.x, case.parameters)
+    saved, result = measure_saves(case.f, case.x, case.parameters)
     wanted = {"x": case.x, "parameter": case.parameters[0]}
 
     def run(folder: str) -> Any:
@@ -108,7 +117,7 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
             tensor.grad = None
         if isinstance(y, Tensor):
             total = y.sum()
-            raised = torchs_error(lambda: total.backward(**how))
+            raised = error_of_torch(lambda: total.backward(**how))
             if raised:
                 return raised
         return {f"{name}.grad": tensor.grad for name, tensor in wanted.items()}
@@ -118,14 +127,14 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         with using_answer():
             y = run(folder)
-            files, written = _files(folder)
+            files, written = count_files(folder)
             gradients = backward(y, retain_graph=not case.measured)
             if not case.measured:
                 again = backward(y)
-            after_backward = _files(folder)[0]
+            after_backward = count_files(folder)[0]
             del y
         backward(None)
-        _emptied(folder)
+        _clear_folder(folder)
         if case.measured:
             with using_answer():
                 with live_bytes() as live:
@@ -134,10 +143,10 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
                     backward(y, retain_graph=True)
                     backward(None)
                     case.parameters[1].grad = None
-                    used = max(used, live.now)  # what is read from a file is not kept either
+                    used = max(used, live.now)  # a tensor that was read from a file must not stay alive either
                 del y
                 gc.collect(1)
-                dropped = _files(folder)[0]
+                dropped = count_files(folder)[0]
     return {
         "in_files": written >= 0.8 * sum(saved) and files >= len(saved),
         "gradient": gradients,
@@ -151,22 +160,17 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
 
 
 @functools.cache
-def _own_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for whoever reproduces a case: there is one in a process, for making many takes long."""
+def _shared_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder for all cases of a process. A folder per case would be slow."""
     return tempfile.TemporaryDirectory()
-
-
-def _emptied(folder: str) -> str:
-    """The folder without the files that an answer left in it."""
-    for path in Path(folder).rglob("*"):
-        if not path.is_dir():
-            path.unlink(missing_ok=True)
-    return folder
 
 
 @save_on_disk.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    """A view of a weight that does not begin where its storage does, twice backward; a layer, memory measured."""
+    """Yield a function of a weight's view with two backward passes, and a layer with measured memory.
+
+    The view does not begin where the storage of the weight begins.
+    """
     for dtype, rows, start, first in ((torch.float64, 4, 200, 1), (torch.float32, 8, 0, 0)):
         table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
         layer = torch.nn.Linear(40, 200, dtype=dtype)
@@ -182,16 +186,16 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
         hidden = f"table[{start}:{start + rows}] * x.sin()"
         text = f"linear({hidden}, W[1:], b[1:]).mean(1).exp()" if first else f"layer({hidden}).mean(1).exp()"
-        parameters, folder = list(layer.parameters()), _emptied(_own_folder().name)
+        parameters, folder = list(layer.parameters()), _clear_folder(_shared_folder().name)
         yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)
 
 
-def _on_disk(
+def _hooks_for_files(
     parameters: Sequence[Tensor],
     write: Callable[[Tensor], object],
-    unpack: Callable[[Any], Any] = _tensor_or_file,
+    unpack: Callable[[Any], Any] = read_if_file,
 ) -> Any:
-    """The pair of hooks that writes everything but parameters."""
+    """Return the pair of hooks that writes everything except parameters."""
     weights = {p.untyped_storage().data_ptr() for p in parameters}
 
     def pack(t: Tensor) -> object:
@@ -200,7 +204,7 @@ def _on_disk(
     return saved_tensors_hooks(pack, unpack)
 
 
-def _entries(t: Tensor) -> Tensor:
+def _copy(t: Tensor) -> Tensor:
     return t.detach().clone()
 
 
@@ -219,7 +223,7 @@ def writes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder:
     ru="Похоже, что файлы пишутся не в `folder`, а в другое место.",
 )
 def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk(parameters, lambda t: _write(_entries(t))):
+    with _hooks_for_files(parameters, lambda t: write_file(_copy(t))):
         return f(x)
 
 
@@ -230,9 +234,9 @@ def writes_elsewhere(f: Function, x: Tensor, parameters: Sequence[Tensor], folde
     "файл, никто не держит.",
 )
 def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk(
+    with _hooks_for_files(
         parameters,
-        lambda t: _write(_entries(t), folder).name,
+        lambda t: write_file(_copy(t), folder).name,
         lambda p: p if isinstance(p, Tensor) else torch.load(p),
     ):
         return f(x)
@@ -245,10 +249,10 @@ def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], fo
 def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
         name = os.path.join(folder, str(uuid.uuid4()))
-        torch.save(_entries(t), name)
+        torch.save(_copy(t), name)
         return name
 
-    with _on_disk(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+    with _hooks_for_files(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
         return f(x)
 
 
@@ -261,7 +265,7 @@ def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
         name = os.path.join(folder, str(uuid.uuid4()))
-        torch.save(_entries(t), name)
+        torch.save(_copy(t), name)
         return name
 
     def unpack(packed: Any) -> Any:
@@ -271,7 +275,7 @@ def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor],
         os.remove(packed)
         return loaded
 
-    with _on_disk(parameters, write, unpack):
+    with _hooks_for_files(parameters, write, unpack):
         return f(x)
 
 
@@ -282,7 +286,7 @@ def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor],
     "таблица.",
 )
 def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk(parameters, lambda t: _write(t.detach(), folder)):
+    with _hooks_for_files(parameters, lambda t: write_file(t.detach(), folder)):
         return f(x)
 
 
@@ -293,7 +297,7 @@ def writes_the_storage(f: Function, x: Tensor, parameters: Sequence[Tensor], fol
     "память, а не объекты.",
 )
 def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk([], lambda t: _write(_entries(t), folder)):
+    with _hooks_for_files([], lambda t: write_file(_copy(t), folder)):
         return f(x)
 
 
@@ -307,9 +311,9 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
     firsts = {p.data_ptr() for p in parameters}
 
     def pack(t: Tensor) -> object:
-        return t.detach() if t.data_ptr() in firsts else _write(_entries(t), folder)
+        return t.detach() if t.data_ptr() in firsts else write_file(_copy(t), folder)
 
-    with saved_tensors_hooks(pack, _tensor_or_file):
+    with saved_tensors_hooks(pack, read_if_file):
         return f(x)
 
 
@@ -320,7 +324,7 @@ def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor
     "место в файле.",
 )
 def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk([*parameters, x], lambda t: _write(_entries(t), folder)):
+    with _hooks_for_files([*parameters, x], lambda t: write_file(_copy(t), folder)):
         return f(x)
 
 
@@ -329,7 +333,7 @@ def keeps_x_in_memory(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
     ru="Похоже, что ошибки две: срез сохраняется вместе со всем хранилищем, и вес тоже записывается в файл.",
 )
 def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    with _on_disk([], lambda t: _write(t.detach(), folder)):
+    with _hooks_for_files([], lambda t: write_file(t.detach(), folder)):
         return f(x)
 
 
@@ -339,12 +343,12 @@ def writes_storage_and_weight(f: Function, x: Tensor, parameters: Sequence[Tenso
     "уходит.",
 )
 def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
-    def write(t: Tensor) -> _TempFile:
-        file = _write(_entries(t), folder)
+    def write(t: Tensor) -> TempFile:
+        file = write_file(_copy(t), folder)
         file.tensor = t.detach()  # type: ignore[attr-defined]
         return file
 
-    with _on_disk(parameters, write):
+    with _hooks_for_files(parameters, write):
         return f(x)
 
 
@@ -354,10 +358,10 @@ def keeps_the_tensor_too(f: Function, x: Tensor, parameters: Sequence[Tensor], f
 )
 def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
-        torch.save(_entries(t), os.path.join(folder, "saved.pt"))
+        torch.save(_copy(t), os.path.join(folder, "saved.pt"))
         return os.path.join(folder, "saved.pt")
 
-    with _on_disk(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
+    with _hooks_for_files(parameters, write, lambda p: p if isinstance(p, Tensor) else torch.load(p)):
         return f(x)
 
 
@@ -366,5 +370,5 @@ def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
     ru="Похоже, что функция ничего не возвращает. Она должна вернуть `f(x)`.",
 )
 def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> None:
-    with _on_disk(parameters, lambda t: _write(_entries(t), folder)):
+    with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder)):
         f(x)
