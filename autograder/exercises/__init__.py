@@ -129,7 +129,8 @@ def module_files(path: Path) -> dict[str, Path]:
 def path_of(exercise: Exercise) -> Path:
     """Return the path of the package or single module in which `exercise` is defined."""
     file = Path(inspect.getfile(exercise.probe))
-    return file.parent if (file.stem, file.parent.name) == (exercise.name, exercise.lesson) else file
+    in_package = file.parent.name == exercise.lesson and (file.parent / "__init__.py").is_file()
+    return file.parent if in_package else file
 
 
 @cache
