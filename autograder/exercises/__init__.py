@@ -177,9 +177,11 @@ def _listed(path: Path) -> tuple[str, ...]:
 
 
 def _exercise(path: Path, name: str) -> Exercise:
+    if not (path / f"{name}.py").is_file():
+        raise ImportError(f"EXERCISES names {name}, but there is no {name}.py")
     found = getattr(_module(path, name), name, None)
     if not isinstance(found, Exercise):
-        raise ImportError(f"{path / name}.py defines no exercise called {name}")
+        raise ImportError(f"{name}.py defines no exercise called {name}")
     return found
 
 
