@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Tests that need no browser, no kernel and no nbgrader.
 QUICK := architecture docstrings measure observation check errors pictures_model draw steps
 
-.PHONY: install lab test quick
+.PHONY: install lab test quick cards
 
 install: .venv/installed
 
@@ -29,3 +29,7 @@ test: install
 quick: install
 	$(BIN)/ruff check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/test_%.py)
+
+# The pictures of a card in both READMEs. Needs Chromium.
+cards: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python assets/record_cards.py
