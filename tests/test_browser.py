@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import solutions
 from autograder.learner.working_copy import prepare
-from autograder.messages.learner import message
+from autograder.messages.cards import message
 
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)

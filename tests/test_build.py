@@ -15,7 +15,7 @@ from autograder.authoring.build import COURSE, Collection, accept, stale
 from autograder.authoring.source import read
 from autograder.cli import main
 from autograder.language import LANGUAGES
-from autograder.messages.learner import MESSAGES
+from autograder.messages.cards import MESSAGES
 
 SOURCES = sorted(COURSE.lessons.glob("*.py"))
 

@@ -18,7 +18,7 @@ from autograder.checking.containment import as_in_a_fresh_process, putting_back
 from autograder.checking.verdict import Verdict
 from autograder.learner import commands as notebook
 from autograder.learner.session import SESSION, Session
-from autograder.messages.learner import message
+from autograder.messages.cards import message
 
 NAME = "accumulate_uneven"
 

@@ -23,7 +23,7 @@ from autograder.checking.verdict import MIME
 from autograder.cli import main
 from autograder.grading.course.create import NoCourse, make_course
 from autograder.grading.plugin.config import configure
-from autograder.grading.plugin.feedback import language_of, title
+from autograder.grading.plugin.feedback_exporter import language_of, title
 from autograder.grading.submission.outputs import LimitOutput
 from autograder.grading.submission.scores import is_check, verdict_first
 from autograder.messages.feedback import WORDS

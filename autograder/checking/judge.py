@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..language import Note
-from ..messages.learner import MESSAGES
+from ..messages.cards import MESSAGES
 from .exercise import Aspect, Exercise
 from .expected import Expected
 from .observe import Run

@@ -75,13 +75,13 @@ class Verdict:
 
     def text(self, language: str | None) -> str:
         """Return the card as plain text, in `language`, or in both languages if it is None."""
-        from .card import cards  # imported here because a card needs more than a record does
+        from .card_layout import cards  # imported here because a card needs more than a record does
 
         return "\n\n".join(card.text() for card in cards(self, language))
 
     def html(self, language: str | None) -> str:
         """Return the card as escaped HTML without scripts, in `language`, or in both languages if it is None."""
-        from .card import cards
+        from .card_layout import cards
 
         return "".join(card.html() for card in cards(self, language))
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..checking.exercise import Exercise
 from ..language import Text
-from ..messages.learner import message
+from ..messages.cards import message
 
 PACKAGED = Path(__file__).parent
 

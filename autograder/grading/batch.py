@@ -30,11 +30,11 @@ from .course.folders import (
     write_result,
 )
 from .course.gradebook import Book, BookClosed
+from .course.grading_data import AssignmentSnapshot, CourseSnapshot
 from .course.late_penalty import late_penalty
 from .course.registration import register
 from .course.remarks import Remarks, RemarksFolder
 from .course.settings import CourseSettings
-from .course.snapshot import AssignmentSnapshot, CourseSnapshot
 from .submission.folder import read_submission
 from .submission.pipeline import GradedSubmission, Result, fault, grade_submission, prepare
 from .submission.sanitize import Unreadable, read

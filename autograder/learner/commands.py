@@ -15,7 +15,7 @@ from ..checking.judge import judge, screen, unobserved
 from ..checking.observe import code_digest, observe
 from ..checking.verdict import Verdict
 from ..language import LANGUAGES, Note
-from ..messages.learner import message
+from ..messages.cards import message
 from .history import record, standings
 from .replies import Reply, Table
 from .session import SESSION, being_graded

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..language import grouped
-from ..messages.learner import message
+from ..messages.cards import message
 from .replies import Reply, Table
 from .session import SESSION
 

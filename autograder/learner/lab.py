@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..messages.learner import message
+from ..messages.cards import message
 
 LOCALES = {"en": "en", "ru": "ru_RU"}
 INSTRUCTORS = ("create-assignment", "formgrader", "course-list", "assignment-list", "menu")  # not for learners

@@ -18,7 +18,7 @@ from typing import Any
 from .. import exercises
 from ..checking.verdict import MIME, Verdict
 from ..language import Text
-from ..messages.learner import message
+from ..messages.cards import message
 from .points import LessonNotebook, nbgrader_of, this_notebook
 from .replies import Reply, Table
 from .session import SESSION, being_graded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from ..checking.card import aside, inline
+from ..checking.card_layout import aside, inline
 from ..language import Text
 from .session import SESSION
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..checking.card import aside, inline
+from ..checking.card_layout import aside, inline
 from ..language import LANGUAGES
-from ..messages.learner import message
+from ..messages.cards import message
 from ..messages.torch_errors import Explanation, explain
 
 KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, AssertionError)

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..authoring.source import REPOSITORY, digest
 from ..language import LANGUAGES, Text
-from ..messages.learner import message
+from ..messages.cards import message
 
 ANSWERS = ("answer-", "written-")
 STATE = ".autograder.json"

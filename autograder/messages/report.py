@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..checking.verdict import Finding
 from ..language import Note, Text
-from .learner import MESSAGES
+from .cards import MESSAGES
 
 WORDS = {
     "report": Text("What the class understood", "Что поняла группа"),

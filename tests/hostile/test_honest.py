@@ -34,7 +34,7 @@ from autograder.grading.shared_lock import SharedLock
 from autograder.grading.submission.grader import Grader, Job
 from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
-from autograder.messages.learner import message
+from autograder.messages.cards import message
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run

@@ -10,7 +10,7 @@ from host import Host, open_host, points
 
 from autograder.authoring.build import COURSE
 from autograder.grading.limits import Limits
-from autograder.messages.learner import MESSAGES
+from autograder.messages.cards import MESSAGES
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 

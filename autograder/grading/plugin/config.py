@@ -16,7 +16,7 @@ from ..nbgrader_path import put_interpreter_on_path
 from ..submission.outputs import LimitOutput
 from ..submission.scores import SaveVerdicts
 from .autograde import KeepRemarks, RunIsolated, Sanitize
-from .feedback import FeedbackExporter, Grades
+from .feedback_exporter import FeedbackExporter, Grades
 from .rubric import ShowRubric
 from .safe_html import Harmless
 

@@ -12,11 +12,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ...checking.card import inline
+from ...checking.card_layout import inline
 from ...checking.verdict import STATES
 from ...errors import UserError
 from ...language import LANGUAGES, Text
-from ...messages.learner import MESSAGES
+from ...messages.cards import MESSAGES
 from ...messages.report import WORDS, label_of, said
 from ..course.settings import course_settings
 from .collect import collect

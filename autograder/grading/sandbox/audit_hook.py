@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ...messages.learner import message
+from ...messages.cards import message
 from .filesystem import visible
 
 _QUIET = frozenset(("builtins.id", "compile", "exec", "import", "marshal.loads", "os.listdir", "os.scandir"))

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
 
-from ...messages.learner import message
+from ...messages.cards import message
 from .audit_hook import Refused
 from .shell_commands import Store, run_command
 

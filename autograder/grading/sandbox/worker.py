@@ -26,7 +26,7 @@ from ...checking.containment import TimeIsUp, as_in_a_fresh_process, limited
 from ...checking.exercise import Exercise
 from ...checking.judge import screen
 from ...checking.observe import Run, code_digest, functions_of, observe_in_order
-from ...messages.learner import message
+from ...messages.cards import message
 from ..limits import Limits
 from .channel import LARGEST_ANSWER, Channel, Closed, Malformed, bind_methods
 from .guard import Guard, LessonModules

@@ -15,7 +15,7 @@ from ...checking.expected import Expected
 from ...checking.judge import judge
 from ...checking.verdict import MIME, Verdict
 from ...language import Note
-from ...messages.learner import message
+from ...messages.cards import message
 from ..course.hidden_cases import ExpectedResults
 from ..sandbox.run_codec import unpack_run
 from .outputs import output
@@ -38,11 +38,6 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 def _without_message(note: Note) -> Note:
     return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
-
-
-def stopped(why: str, language: str | None) -> NotebookNode:
-    text = message(f"run.{why}").read(language)
-    return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:

@@ -17,10 +17,11 @@ from ...checking.judge import screen, unobserved
 from ...checking.verdict import Verdict
 from ...language import LANGUAGES, Note
 from ..sandbox.engine import Engine
+from ..sandbox.pipelined_requests import PipelinedRequests
 from ..sandbox.run_codec import unpack_note
 from ..sandbox.student_process import Ended
-from .dialogue import Dialogue
-from .judgement import Judgement, LessonJudge, explain_import, missing_module, stopped
+from .dead_process import stopped_output, unreached_verdict
+from .judgement import Judgement, LessonJudge, explain_import, missing_module
 from .outputs import OutputBudget, safe_outputs
 
 _MOST_NOTES = 20
@@ -101,7 +102,7 @@ class _Run:
         programs, last = self._judge.answers.programs if self._judge else {}, []
         cells = [(cell, self._checked(cell)) for cell in self._notebook.cells if cell.cell_type == "code"]
         try:
-            child = Dialogue(self._engine.fork(), [None if name else cell.source for cell, name in cells])
+            child = PipelinedRequests(self._engine.fork(), [None if name else cell.source for cell, name in cells])
         except Ended as ended:
             self._outcome.ended = ended.why
             child = None
@@ -171,14 +172,14 @@ class _Run:
         if what not in self._outcome.flags:
             self._outcome.flags.append(what)
 
-    def _plain(self, child: Dialogue | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
+    def _plain(self, child: PipelinedRequests | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
         """Return the outputs of the next cell of the child."""
         before = self._outcome.ended
         answer = self._guarded(child.run) if child else None
         if answer is None:
             # An error in the first cell that was not run, and in each graded one: without it nbgrader gives full marks.
             told = not before or cell.metadata.get("nbgrader", {}).get("grade")
-            return [stopped(self._outcome.ended or "died", self._language)] if told else []
+            return [stopped_output(self._outcome.ended or "died", self._language)] if told else []
         outputs = safe_outputs(answer.get("outputs"), number, self._room)
         if any(output.get("ename") == TimeIsUp.__name__ for output in outputs):
             self._outcome.late = True
@@ -191,7 +192,7 @@ class _Run:
             self._note(f"{_place(cell, number)} imports a module that is not installed here: {module}")
         return outputs
 
-    def _check(self, child: Dialogue | None, name: str) -> Judgement:
+    def _check(self, child: PipelinedRequests | None, name: str) -> Judgement:
         """Return the judgement on an exercise, given the definitions of the cells run so far."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
@@ -217,7 +218,7 @@ class _Run:
         return judgement
 
     def _unreached(self, exercise: Exercise) -> Judgement:
-        return Judgement(unobserved(exercise, "not yet", Note(f"run.{self._outcome.ended or 'died'}", {})))
+        return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
         assert self._judge is not None
@@ -234,7 +235,7 @@ class _Run:
             self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
-    def _unless_tampered(self, child: Dialogue, exercise: Exercise, judgement: Judgement) -> Judgement:
+    def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
         """Return the judgement if the child was not tampered with, else one that awaits a review."""
         what = self._tampered(child, exercise.name)
         if self._outcome.ended:  # before it could prove that nothing was changed
@@ -243,7 +244,7 @@ class _Run:
             return judgement
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
-    def _tampered(self, child: Dialogue, when: str) -> str | None:
+    def _tampered(self, child: PipelinedRequests, when: str) -> str | None:
         """Return the objects that were tampered with (and add them to `flags`), or None."""
         said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:

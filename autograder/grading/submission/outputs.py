@@ -12,7 +12,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader import preprocessors
 from traitlets import Integer
 
-from ...messages.learner import message
+from ...messages.cards import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:

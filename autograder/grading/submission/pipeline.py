@@ -11,8 +11,8 @@ from ...errors import UserError
 from ..course.assignment_files import encoded
 from ..course.folders import describe_error
 from ..course.gradebook import ReleasedNotebook
+from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
-from ..course.snapshot import AssignmentSnapshot, CourseSnapshot
 from ..sandbox.libc import CannotIsolate
 from ..sandbox.memory import gc_frozen
 from .folder import read_submission

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .dead_process import REASONS
 from .notebook_run import Outcome
 from .sanitize import Released, Sanitized
-
-_ENDED = {
-    "time": "ran too long",
-    "memory": "took too much memory",
-    "died": "its process ended",
-    "nonsense": "its process spoke out of turn",
-}
 
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
@@ -26,5 +20,5 @@ def list_incidents(outcome: Outcome) -> list[str]:
     """Return reasons from incidents during the run of a notebook."""
     faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
     untold = [name for name in faults if not any(name in flag for flag in outcome.flags)]
-    ended = [_ENDED[outcome.ended]] if outcome.ended else []
+    ended = [REASONS[outcome.ended]] if outcome.ended else []
     return [*outcome.flags, *(f"the checker failed on {name}" for name in untold), *ended]

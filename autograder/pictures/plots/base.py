@@ -21,7 +21,7 @@ from typing import Any
 from matplotlib import rc_context, style
 from matplotlib.figure import Figure
 
-from ...checking.card import aside, inline
+from ...checking.card_layout import aside, inline
 from ...language import Note
 from ...messages.plots import word
 from ..render.svg import svg_element

@@ -13,7 +13,7 @@ from nbgrader.preprocessors import GetGrades
 from traitlets.config import Config
 
 from ... import exercises
-from ...checking.card import inline
+from ...checking.card_layout import inline
 from ...language import LANGUAGES
 from ...messages.feedback import WORDS
 

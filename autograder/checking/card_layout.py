@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..language import LANGUAGES
-from ..messages.learner import MESSAGES, message
+from ..messages.cards import MESSAGES, message
 from ..messages.torch_errors import explain
 from .exercise import PUBLIC_SEED, Exercise
 

@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..sandbox.student_process import Ended, StudentProcess
+from .student_process import Ended, StudentProcess
 
 # Send at most this many bytes ahead. They fit into the socket buffer, so grader and child never deadlock on two full
 # sockets. A message has overhead, and JSON writes a character in at most 12 bytes.
 _READY, _MESSAGE, _CHARACTER = 1 << 17, 1000, 12
 
 
-class Dialogue:
+class PipelinedRequests:
     """A dialogue with `child` about the cells of one notebook.
 
     `cells` holds their sources, or None for a check. Cells are sent ahead up to the next check, so that neither side

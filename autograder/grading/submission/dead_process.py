@@ -1,0 +1,33 @@
+"""Consequences of a student's process that ended early: outputs, verdicts, reasons.
+
+`why` is that of `student_process.Ended`: "time", "memory", "died" or "nonsense".
+"""
+
+from __future__ import annotations
+
+from nbformat.notebooknode import NotebookNode
+
+from ...checking.exercise import Exercise
+from ...checking.judge import unobserved
+from ...checking.verdict import Verdict
+from ...language import Note
+from ...messages.cards import message
+from .outputs import output
+
+REASONS = {
+    "time": "ran too long",
+    "memory": "took too much memory",
+    "died": "its process ended",
+    "nonsense": "its process spoke out of turn",
+}
+
+
+def stopped_output(why: str, language: str | None) -> NotebookNode:
+    """Return the error shown in a cell that was not run. Without an error nbgrader gives full points to a cell."""
+    text = message(f"run.{why}").read(language)
+    return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
+
+
+def unreached_verdict(exercise: Exercise, why: str) -> Verdict:
+    """Return the verdict on an answer whose check was not reached: no points, and the reason."""
+    return unobserved(exercise, "not yet", Note(f"run.{why}", {}))
