@@ -70,11 +70,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     build = commands.add_parser("build", help="write notebooks and keys from the lesson sources")
     build.add_argument("lessons", nargs="*", metavar="LESSON")
     how = build.add_mutually_exclusive_group()
-    how.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
-    how.add_argument("--accept", action="store_true", help="the Russian of LESSON matches the English again")
+    how.add_argument("--check", action="store_true", help="write nothing; fail if a built file is out of date")
+    how.add_argument(
+        "--accept", action="store_true", help="record that the Russian texts of LESSON match the English ones"
+    )
     build.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
 
-    verify = commands.add_parser("verify", help="put every exercise through the gate")
+    verify = commands.add_parser(
+        "verify", help="check the exercises: solutions pass, stubs do not, each mistake is recognised"
+    )
     verify.add_argument("lessons", nargs="*", metavar="LESSON[.EXERCISE]")
     verify.add_argument("--json", action="store_true", help="print the reports as a JSON list")
     verify.add_argument("--course", type=Path, metavar="DIR", help="the private lessons of this course folder instead")
@@ -83,11 +87,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     course.add_argument("directory", type=Path, metavar="DIR")
     course.add_argument("--id", default=None, help="nbgrader's course id (default: the folder's name)")
 
-    grade = commands.add_parser("grade", help="grade what was handed in, isolated and on all cores")
+    grade = commands.add_parser("grade", help="grade submissions, each in a sandbox, on all cores")
     grade.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
-    grade.add_argument(
-        "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were handed in)"
-    )
+    grade.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all with submissions)")
     grade.add_argument("--jobs", type=int, default=None, help="submissions at a time (default: one for each core)")
     grade.add_argument(
         "--student",
@@ -96,30 +98,37 @@ def _run(arguments: Sequence[str] | None) -> int:
         metavar="NAME",
         help="only this student's submission; may be given more than once",
     )
-    grade.add_argument("--force", action="store_true", help="grade those again that have not changed")
+    grade.add_argument("--force", action="store_true", help="also grade submissions again that have not changed")
     grade.add_argument(
-        "--isolation", choices=("full", "none"), default=None, help="default: the course's setting, full"
+        "--isolation",
+        choices=("full", "none"),
+        default=None,
+        help="none: run students' code as your user (default: as the course's config says, else full)",
     )
     grade.add_argument("--json", action="store_true", help="print the results as JSON")
-    grade.add_argument("--again", metavar="EXERCISE", help="judge this exercise anew for everybody; list what changes")
-    grade.add_argument("--apply", action="store_true", help="with --again: raise the scores")
-    grade.add_argument("--lower", action="store_true", help="with --again --apply: lower scores, too")
+    grade.add_argument(
+        "--again",
+        metavar="EXERCISE",
+        help="judge this exercise of all submissions again, and list the scores that would change",
+    )
+    grade.add_argument("--apply", action="store_true", help="with --again: raise the scores that would rise")
+    grade.add_argument("--lower", action="store_true", help="with --again --apply: also lower scores")
 
-    feedback = commands.add_parser("feedback", help="make the pages of feedback that are missing or stale")
+    feedback = commands.add_parser("feedback", help="make the feedback pages that are missing or out of date")
     feedback.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     feedback.add_argument(
         "assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)"
     )
     feedback.add_argument("--release", action="store_true", help="then release all pages to nbgrader's exchange")
 
-    report = commands.add_parser("report", help="one page on what the class understood, from what was graded")
+    report = commands.add_parser("report", help="make a page on what the class understood")
     report.add_argument("directory", type=Path, metavar="DIR", help="the course folder")
     report.add_argument("assignment", nargs="?", type=_assignment, help="an assignment (default: all that were graded)")
     report.add_argument(
-        "--language", choices=("en", "ru"), default=None, help="default: the course's, as AUTOGRADER_LANGUAGE says"
+        "--language", choices=("en", "ru"), default=None, help="of the page (default: the course's language)"
     )
 
-    commands.add_parser("doctor", help="can answers be isolated on this machine?")
+    commands.add_parser("doctor", help="find out whether this machine can isolate students' code, and how to allow it")
 
     chosen = parser.parse_args(arguments)
     if chosen.command == "build" and chosen.accept and not chosen.lessons:
