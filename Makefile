@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Tests that need no browser, no kernel and no nbgrader.
-QUICK := architecture docstrings measure observation check errors pictures_model draw steps
+QUICK := checking messages pictures test_architecture.py test_docstrings.py test_measure.py
 
 .PHONY: install lab test quick
 
@@ -28,4 +28,4 @@ test: install
 
 quick: install
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/test_%.py)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/%)

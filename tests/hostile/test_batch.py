@@ -8,23 +8,19 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import bombs
-import messages
 import nbformat
 import pytest
-import reaching
-import tricks
-from attacks import HALF, Attack
-from course_folder import BIN, Course
-from submissions import Submission, all_of, expected_scores, read
 
-import notebooks
 from autograder.authoring.source import Lesson
 from autograder.grading.course.create import make_course
+from support import attacks
+from support.attacks.attack import HALF, Attack
+from support.course import BIN, Course
+from support.submissions import Submission, all_of, expected_scores, read
 
 ATTACKS = {
     attack.name: attack
-    for attack in (*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL)
+    for attack in attacks.ALL
     if attack.name
     in (
         "comparison functions replaced",
