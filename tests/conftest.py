@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import support
 from autograder.authoring.build import COURSE
 from autograder.authoring.execute import Ran, run
 from autograder.authoring.source import Lesson
@@ -15,6 +16,13 @@ from autograder.checking.exercise import Exercise
 from autograder.learner.session import SESSION, Session
 
 LESSON = "gradient_accumulation"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_courses(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Course folders are made once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    support.made_courses = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "courses"
 
 
 @pytest.fixture(autouse=True)
