@@ -9,12 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.authoring.build import private
 from autograder.cli import main
 from autograder.grading.course.create import make_course
-from support.course import Course
+from support.course import Course, make_folder
 from support.submissions import Submission, read
 
 LESSON = '''\
@@ -98,7 +97,7 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     folder = tmp_path_factory.mktemp("private") / "calculus"
-    make_course(folder, None)
+    make_folder(folder)
     (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
     (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
     (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
@@ -174,8 +173,8 @@ def test_a_lesson_without_a_number_is_refused(command: str, tmp_path: Path, caps
 
 
 def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
-    course.nbgrader("generate_assignment", course.name)
-    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    course.release("en")
+    course.release("ru")
     for submission in course.submissions:
         folder = course.folder / "submitted" / submission.student / course.name
         folder.mkdir(parents=True)
@@ -186,7 +185,7 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
     course.nbgrader("autograde", course.name)
     course.nbgrader("generate_feedback", course.name)
 
-    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "calculus") as gradebook:
+    with course.gradebook() as gradebook:
         scores = {student: gradebook.find_submission(course.name, student).score for student in ANSWERS}
     assert scores == {"right": 2, "mistaken": 0, "blank": 0}
     assert "Похоже, что потерян множитель 2." in course.feedback("mistaken")
@@ -196,7 +195,7 @@ def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
 
 def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -> None:
     folder = tmp_path / "calculus"
-    make_course(folder, None)
+    make_folder(folder)
     begin, end = LESSON.index('# %% tags=["en"]\nfrom autograder import start'), LESSON.index("# %%\nfrom pathlib")
     (folder / "lessons" / "20_private.py").write_text(LESSON[:begin] + LESSON[end:], encoding="utf-8")
     (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
@@ -206,8 +205,8 @@ def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -
     assert main(["build", "--course", str(folder)]) == 0
     (lesson,) = private(folder).read()
     course = Course(folder, lesson, [])
-    course.nbgrader("generate_assignment", course.name)
-    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
+    course.release("en")
+    course.release("ru")
     for language, state, other in (("en", "not attempted", "нет ответа"), ("ru", "нет ответа", "not attempted")):
         release = course.released(language)
         options = ["--to", "notebook", "--execute", "--allow-errors", "--output", "run"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import nbformat
@@ -32,6 +31,6 @@ def flagged(tmp_path_factory: pytest.TempPathFactory) -> Course:
     notebook.cells.append(nbformat.from_dict({**doubled, "id": "doubled", "source": "100"}))
     nbformat.write(notebook, path)
     course.hand_in("dina", {}).write_text("{")
-    shutil.copytree(course.folder, course.folder.parent / "stock" / "course")
+    course.copy(course.folder.parent / "stock")
     main(["grade", str(course.folder)])
     return course

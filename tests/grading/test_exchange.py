@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def through_exchange(tmp_path_factory: pytest.TempPathFactory) -> Course:
     # A record of ours among the files that are handed in is none.
     forged = course.folder / "submitted" / "dina" / NAME / ".autograder.json"
     forged.write_text(json.dumps({"submitted": "x", "renamed": {f"../../ann/{NAME}/{NAME}": "stolen.ipynb"}}))
-    shutil.copytree(course.folder, course.folder.parent / "stock" / "course")
+    course.copy(course.folder.parent / "stock")
     assert main(["grade", str(course.folder)]) == 0
     return course
 

@@ -30,7 +30,6 @@ from nbgrader.api import Gradebook
 from autograder.authoring.build import COURSE
 from autograder.grading.batch import grade
 from autograder.grading.course import gradebook
-from autograder.grading.course.create import make_course
 from autograder.grading.course.folders import RECORD
 from autograder.grading.course.settings import course_settings
 from autograder.grading.sandbox.engine import Engine
@@ -130,10 +129,8 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     (lesson,) = COURSE.read(["first_gradient"])
     folder = tmp_path_factory.mktemp("faults") / "calculus"
-    make_course(folder, None)
     quick = [each for each in all_of(lesson) if each.student.startswith(("solved", "blank", "mistakes"))][:COUNT]
-    course = Course(folder, lesson, quick)
-    course.nbgrader("generate_assignment", NAME)
+    course = Course.make(folder, lesson)
     for submission in quick[:EARLIER]:
         hand_in(course, submission)
     first = Place(folder, [each.student for each in quick], [])
@@ -151,9 +148,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def hand_in(course: Course, submission: Submission, first: str = "") -> None:
     notebook = submission.notebook(read(course.released("en")))
     notebook.cells.insert(0, nbformat.v4.new_code_cell(first or "# the first version"))
-    path = course.folder / "submitted" / submission.student / NAME / f"{NAME}.ipynb"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, path)
+    course.hand_in(submission.student, notebook)
 
 
 def grade_by_hand(folder: Path, students: list[str]) -> None:

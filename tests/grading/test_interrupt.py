@@ -9,36 +9,23 @@ import subprocess
 import time
 from collections.abc import Callable
 
-import nbformat
 import psutil
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
-from autograder.grading.course.create import make_course
 from support.course import BIN, Course
-from support.submissions import Submission, read
+from support.first_gradient import FIRST, NAME, SOLVED
 
-(LESSON,) = COURSE.read(["first_gradient"])
-NAME = LESSON.file_name
-SOLVED = {name: solutions(exercise)[0] for name, exercise in COURSE.exercises(LESSON).items()}
-FIRST = next(name for name, exercise in COURSE.exercises(LESSON).items() if exercise.asks_for == "function")
-LOOPS = {**SOLVED, FIRST: f"{SOLVED[FIRST]}\n\nwhile True:\n    pass"}
+LOOPS = {**SOLVED, FIRST.name: f"{SOLVED[FIRST.name]}\n\nwhile True:\n    pass"}
 PATIENCE = 120  # seconds for anything to happen on a busy machine; a cell may run for longer
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """One submission that is soon graded, and one that runs until it is stopped."""
-    course = Course(tmp_path_factory.mktemp("interrupt") / "course", LESSON, [])
-    make_course(course.folder, None)
-    with (course.folder / "nbgrader_config.py").open("a") as config:
-        config.write("c.RunIsolated.cell_seconds = 1000\nc.RunIsolated.total_seconds = 1000\n")
-    course.nbgrader("generate_assignment", NAME)
-    for student, answers in (("ann", SOLVED), ("loop", LOOPS)):
-        path = course.folder / "submitted" / student / NAME / f"{NAME}.ipynb"
-        path.parent.mkdir(parents=True)
-        nbformat.write(Submission(student, "en", answers).notebook(read(course.released("en"))), path)
+    course = Course.make(tmp_path_factory.mktemp("interrupt") / "course")
+    course.configure("c.RunIsolated.cell_seconds = 1000\nc.RunIsolated.total_seconds = 1000")
+    course.hand_in("ann", SOLVED)
+    course.hand_in("loop", LOOPS)
     return course
 
 
@@ -83,7 +70,7 @@ def interrupted(course: Course, *arguments: str, when: Callable[[psutil.Process]
 
 @pytest.mark.parametrize("group", [False, True])
 def test_what_is_done_stays(course: Course, group: bool) -> None:
-    done = course.folder / "autograded" / "ann" / NAME / f"{NAME}.ipynb"
+    done = course.autograded("ann")
     before = done.stat() if done.exists() else None
 
     def when(process: psutil.Process) -> bool:
@@ -120,5 +107,5 @@ def test_before_anything_is_graded(course: Course) -> None:
 
 def test_judging_again(course: Course) -> None:
     subprocess.run([BIN / "autograder", "grade", course.folder, "--student", "ann"], check=True)
-    said = interrupted(course, NAME, "--again", FIRST, when=lambda process: process.children(), group=True)
+    said = interrupted(course, NAME, "--again", FIRST.name, when=lambda process: process.children(), group=True)
     assert "stopped: " in said

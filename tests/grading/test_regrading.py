@@ -1,4 +1,4 @@
-"""Judging anew after an exercise was mended: what would change is listed first, and nothing of a person's is lost."""
+"""Regrading after an exercise was mended: changes are listed first, and nothing that a person gave is lost."""
 
 from __future__ import annotations
 
@@ -7,21 +7,12 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from autograder.authoring.build import COURSE
-from autograder.authoring.source import solutions
 from autograder.cli import main
-from autograder.grading.course.create import make_course
 from support.course import Course
-from support.submissions import Submission, read
-
-(LESSON,) = COURSE.read(["first_gradient"])
-EXERCISES = COURSE.exercises(LESSON)
-SOLVED = {name: solutions(exercise)[0] for name, exercise in EXERCISES.items()}
-MENDED = next(exercise for exercise in EXERCISES.values() if exercise.asks_for == "function")
-WRONG = f"def {MENDED.asks}(*arguments):\n    return None"
+from support.first_gradient import CHECK, EXERCISES, FIRST, LESSON, SOLVED, WRONG
+from support.submissions import Submission
 
 
 @pytest.fixture
@@ -30,15 +21,10 @@ def course(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Course:
     submissions = [
         Submission("ann", "en", SOLVED),
         Submission("boris", "ru", SOLVED),
-        Submission("carl", "en", {**SOLVED, MENDED.name: WRONG}),
+        Submission("carl", "en", {**SOLVED, FIRST.name: WRONG}),
     ]
-    make_course(tmp_path / "course", None)
-    made = Course(tmp_path / "course", LESSON, submissions)
-    made.nbgrader("generate_assignment", made.name)
-    for submission in submissions:
-        path = made.folder / "submitted" / submission.student / made.name / f"{made.name}.ipynb"
-        path.parent.mkdir(parents=True)
-        nbformat.write(submission.notebook(read(made.released("en"))), path)
+    made = Course.make(tmp_path / "course", submissions=submissions)
+    made.hand_in_all()
     assert main(["grade", str(made.folder)]) == 0
     for student, column, value in (("ann", "auto_score", 0), ("carl", "auto_score", 1), ("boris", "manual_score", 0.5)):
         _set(made, student, column, value)
@@ -63,22 +49,19 @@ def _set(course: Course, student: str, column: str, value: float) -> None:
     with _book(course) as book:
         book.execute(
             f"update grade set {column} = ? where id in (select grade.id {_ONE})",
-            (value, f"check-{MENDED.name}", student),
+            (value, CHECK, student),
         )
 
 
 def scores(course: Course) -> dict[str, tuple[float, float | None]]:
     select = f"select auto_score, manual_score {_ONE}"
     with _book(course) as book:
-        return {
-            student: book.execute(select, (f"check-{MENDED.name}", student)).fetchone()
-            for student in ("ann", "boris", "carl")
-        }
+        return {student: book.execute(select, (CHECK, student)).fetchone() for student in ("ann", "boris", "carl")}
 
 
 def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
-    again = ["grade", str(course.folder), LESSON.file_name, "--again", MENDED.name]
-    full = MENDED.points
+    again = ["grade", str(course.folder), LESSON.file_name, "--again", FIRST.name]
+    full = FIRST.points
     before = scores(course)
     assert before == {"ann": (0, None), "boris": (0, 0.5), "carl": (1, None)}
 
@@ -102,12 +85,11 @@ def test_scores_are_listed_then_raised_then_lowered(course: Course, capsys: pyte
 
 
 def test_who_was_late_owes_the_score_that_was_raised(course: Course) -> None:
-    with (course.folder / "nbgrader_config.py").open("a") as config:
-        config.write('c.LateSubmissionPlugin.penalty_method = "zero"\n')
+    course.configure('c.LateSubmissionPlugin.penalty_method = "zero"')
     with _book(course) as book:
         book.execute("update assignment set duedate = '2026-01-01 00:00'")
         book.execute("update submitted_assignment set timestamp = '2026-01-01 02:00' where student_id != 'carl'")
-    assert main(["grade", str(course.folder), LESSON.file_name, "--again", MENDED.name, "--apply"]) == 0
+    assert main(["grade", str(course.folder), LESSON.file_name, "--again", FIRST.name, "--apply"]) == 0
     with _book(course) as book:
         owed = dict(
             book.execute(
@@ -116,4 +98,4 @@ def test_who_was_late_owes_the_score_that_was_raised(course: Course) -> None:
             )
         )
     points = sum(exercise.points for exercise in EXERCISES.values())
-    assert owed == {"ann": points, "boris": points - MENDED.points + 0.5, "carl": None}
+    assert owed == {"ann": points, "boris": points - FIRST.points + 0.5, "carl": None}

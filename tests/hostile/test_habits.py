@@ -17,13 +17,11 @@ from typing import Any
 
 import nbformat
 import pytest
-from nbgrader.api import Gradebook
 
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.checking.observe import observe
-from autograder.grading.course.create import make_course
 from autograder.grading.limits import Limits
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.submission.grader import Grader, Job, RestartingEngine, Turns
@@ -102,21 +100,17 @@ def test_habit(habit: Habit, assignment: Assignment, local: dict[str, dict[str, 
 
 def test_nbgrader_autograde(lesson_source: Lesson, tmp_path: Path, assignment: Assignment) -> None:
     """All habits of a kind in one notebook, through nbgrader's own command."""
-    make_course(tmp_path / "calculus", None)
-    course = Course(tmp_path / "calculus", lesson_source, [])
-    course.nbgrader("generate_assignment", course.name)
+    course = Course.make(tmp_path / "calculus", lesson_source)
     for student, together in TOGETHER.items():
         notebook = Submission(student, "en", assignment.solved).notebook(read(course.released("en")))
         first = next(number for number, cell in enumerate(notebook.cells) if cell.source.startswith("import torch"))
         notebook.cells[first].source = "\n".join([*(habit.top for habit in together), notebook.cells[first].source])
         own = [code_cell(f"habit-{number}", habit.cell) for number, habit in enumerate(together)]
         notebook.cells[first + 1 : first + 1] = [nbformat.from_dict(cell) for cell in own]
-        place = course.folder / "submitted" / student / course.name / f"{course.name}.ipynb"
-        place.parent.mkdir(parents=True)
-        nbformat.write(notebook, place)
+        course.hand_in(student, notebook)
     log = course.nbgrader("autograde", course.name)
     assert "a person has to look" not in log
-    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "calculus") as gradebook:
+    with course.gradebook() as gradebook:
         for student in TOGETHER:
             grades = gradebook.find_submission(course.name, student).notebooks[0].grades
             checks = {grade.name: grade for grade in grades if grade.name.startswith("check-")}

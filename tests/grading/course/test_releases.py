@@ -15,27 +15,14 @@ from autograder.authoring.build import COURSE, Collection
 from autograder.cli import main
 from autograder.grading.course.create import make_course
 from support.course import Course
+from support.first_gradient import LESSON, NAME
 from support.submissions import read
-
-(LESSON,) = COURSE.read(["first_gradient"])
-NAME = LESSON.file_name
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A course folder with one released lesson."""
-    folder = tmp_path_factory.mktemp("a course") / "course"
-    make_course(folder, None)
-    course = Course(folder, LESSON, [])
-    course.nbgrader("generate_assignment", NAME)
-    return course
 
 
 @pytest.fixture
-def course(released: Course, tmp_path: Path) -> Course:
-    """A copy of it for one test."""
-    shutil.copytree(released.folder, tmp_path / "course")
-    return Course(tmp_path / "course", LESSON, [])
+def course(tmp_path: Path) -> Course:
+    """A course folder with one lesson released in English."""
+    return Course.make(tmp_path / "course", languages=("en",))
 
 
 # ----------------------------------------------------------------------------------------- files that came by a site
@@ -111,28 +98,23 @@ def with_fewer_cells() -> str:
 def test_an_upgrade_keeps_a_lesson_that_was_handed_in(
     course: Course, graded: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handed_in = course.folder / "submitted" / "ann" / NAME
-    handed_in.mkdir(parents=True)
-    shutil.copy(course.released("en"), handed_in)
+    course.hand_in("ann", {})
     if graded:
         assert main(["grade", str(course.folder)]) == 0
         shutil.rmtree(course.folder / "submitted")  # put away: the gradebook knows
-    source = course.folder / "source" / NAME / f"{NAME}.ipynb"
-    before, release = source.read_bytes(), course.released("en").read_bytes()
+    before, release = course.source.read_bytes(), course.released("en").read_bytes()
     said = upgrade(course, with_fewer_cells(), capsys)
-    assert f"kept {source}: students have handed in {NAME}" in said
+    assert f"kept {course.source}: students have handed in {NAME}" in said
     assert f"check-{LAST}" in said
     assert "next run of the course" in said
-    assert source.read_bytes() == before
-    course.nbgrader("generate_assignment", NAME, "--force")
+    assert course.source.read_bytes() == before
+    course.release("en", "--force")
     assert course.released("en").read_bytes() == release
 
 
 def test_an_upgrade_says_that_what_was_released_is_old(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
-    course.nbgrader("generate_assignment", NAME, "--no-db", language="ru")
-    handed_in = course.folder / "submitted" / "ann" / NAME
-    handed_in.mkdir(parents=True)
-    shutil.copy(course.released("en"), handed_in)
+    course.release("ru")
+    course.hand_in("ann", {})
     said = upgrade(course, lesson_text().replace("# # ", "# # New: "), capsys)
     assert f"what is released of {NAME} is old now" in said
     for language in ("en", "ru"):
@@ -156,6 +138,6 @@ def test_an_upgrade_before_anybody_hands_in_brings_other_cells(
     said = upgrade(course, with_fewer_cells(), capsys)
     assert "kept" not in said
     assert f"what is released of {NAME} is old now" in said
-    course.nbgrader("generate_assignment", NAME, "--force")
+    course.release("en", "--force")
     ids = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in read(course.released("en")).cells}
     assert f"check-{LAST}" not in ids

@@ -21,7 +21,6 @@ import autograder
 from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
-from autograder.grading.course.create import make_course
 from autograder.grading.course.settings import course_settings
 from support.course import BIN, Course
 from support.submissions import all_of, expected_scores, read, written
@@ -33,12 +32,7 @@ SECONDS = 15  # for one cell; a loop in a function is stopped by the check itsel
 def released(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A course folder with both releases made."""
     (lesson,) = COURSE.read(["gradient_accumulation"])
-    folder = tmp_path_factory.mktemp("course") / "calculus"
-    make_course(folder, None)
-    course = Course(folder, lesson, all_of(lesson))
-    course.nbgrader("generate_assignment", course.name)
-    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
-    return course
+    return Course.make(tmp_path_factory.mktemp("course") / "calculus", lesson, submissions=all_of(lesson))
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +42,11 @@ def graded(released: Course) -> Course:
     _exchange(course, "solved-en", "en")
     _exchange(course, "solved-ru", "ru")
     _archive(course, "blank-ru")
-    for submission in course.submissions:
-        target = course.folder / "submitted" / submission.student / course.name / f"{course.name}.ipynb"
-        if not target.exists():
-            target.parent.mkdir(parents=True)
-            nbformat.write(submission.notebook(read(course.released(submission.language))), target)
-    shutil.copytree(course.folder, _second(course))
+    course.hand_in_all()
+    course.copy(course.folder.parent / "second")
     course.nbgrader("autograde", course.name, f"--RunIsolated.cell_seconds={SECONDS}")
     course.nbgrader("generate_feedback", course.name)
     return course
-
-
-def _second(course: Course) -> Path:
-    """A copy of the course as it was before anything was graded."""
-    return course.folder.parent / "second" / course.folder.name
 
 
 def _exchange(course: Course, student: str, language: str) -> None:
@@ -93,7 +78,7 @@ def _archive(course: Course, student: str) -> None:
 
 @pytest.fixture(scope="module")
 def gradebook(graded: Course) -> Iterator[Gradebook]:
-    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as opened:
+    with graded.gradebook() as opened:
         yield opened
 
 
@@ -165,10 +150,9 @@ def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebo
 
 
 def test_autograder_grade_gives_the_same_scores(graded: Course, gradebook: Gradebook) -> None:
-    folder = _second(graded)
-    with (folder / "nbgrader_config.py").open("a", encoding="utf-8") as config:
-        config.write(f"\nc.RunIsolated.cell_seconds = {SECONDS}\n")
-    done = subprocess.run([BIN / "autograder", "grade", folder], capture_output=True, text=True, check=False)
+    second = Course(graded.folder.parent / "second" / graded.folder.name, graded.lesson)  # before anything was graded
+    second.configure(f"c.RunIsolated.cell_seconds = {SECONDS}")
+    done = subprocess.run([BIN / "autograder", "grade", second.folder], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{len(graded.submissions)} submissions" in done.stdout
 
@@ -179,14 +163,14 @@ def test_autograder_grade_gives_the_same_scores(graded: Course, gradebook: Grade
             for each in found
         }
 
-    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}", "calculus") as second:
-        assert grades(second) == grades(gradebook)
+    with second.gradebook() as opened:
+        assert grades(opened) == grades(gradebook)
 
 
 def test_every_mistake_of_the_core_is_named(graded: Course) -> None:
     named = {}
     for submission in graded.submissions:
-        notebook = read(graded.folder / "autograded" / submission.student / graded.name / f"{graded.name}.ipynb")
+        notebook = read(graded.autograded(submission.student))
         for cell in notebook.cells if submission.mistakes else ():
             for output in cell.get("outputs", []):
                 record = output.get("data", {}).get(MIME)
@@ -281,7 +265,7 @@ def test_the_rubric_is_on_formgraders_page_alone(graded: Course) -> None:
     named = ("student", "last_name", "first_name", "notebook_path", "base_url")
     resources = dict.fromkeys(named, "") | {"submission_id": "1", "index": 0, "total": 1}
     resources |= {"assignment_id": graded.name, "notebook_id": graded.name}
-    path = graded.folder / "autograded" / "solved-en" / graded.name / f"{graded.name}.ipynb"
+    path = graded.autograded("solved-en")
     page, _ = HTMLExporter(config=config).from_filename(str(path), resources=resources)
     rubric, answer = page.index("compare with something that cannot have this bug"), page.index("Both forget half")
     assert rubric < answer
@@ -316,12 +300,12 @@ def test_export_has_one_column_for_both_languages(graded: Course, gradebook: Gra
 def test_a_check_deleted_later_keeps_no_points(graded: Course) -> None:
     """The student was graded with the exercise there, and hands in again without it."""
     submission, gone = graded.submission("no-exercise"), graded.submission("no-exercise").waiting[0]
-    path = graded.folder / "submitted" / "solved-ru" / graded.name / f"{graded.name}.ipynb"
+    path = graded.submitted("solved-ru")
     path.chmod(0o644)
     nbformat.write(submission.notebook(read(graded.released("ru"))), path)
     shutil.copy(graded.folder / "gradebook.db", graded.folder.parent / "gradebook.before")
     graded.nbgrader("autograde", graded.name, "--student=solved-ru", "--force")
-    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as opened:
+    with graded.gradebook() as opened:
         grade = opened.find_grade(gone, graded.name, graded.name, "solved-ru")
         assert (grade.score, grade.needs_manual_grade) == (0, True)
         assert list(written(graded.lesson))  # the lesson has a question for a person

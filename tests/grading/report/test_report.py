@@ -21,7 +21,6 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup, Tag
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from nbgrader.api import Gradebook
 
 from autograder import exercises
 from autograder.authoring.build import COURSE
@@ -29,12 +28,11 @@ from autograder.authoring.source import solutions
 from autograder.checking.judge import unobserved
 from autograder.checking.verdict import MIME
 from autograder.cli import main
-from autograder.grading.course.create import make_course
 from autograder.grading.report.counts import Answered, Graded
 from autograder.grading.report.reasons import REASONS, in_both_languages
 from autograder.language import Note
 from autograder.messages.report import WORDS
-from support.course import BIN, Course
+from support.course import BIN, Course, make_folder
 from support.submissions import Edit, Submission, read
 
 EXERCISE = "accumulate_equal"
@@ -87,22 +85,19 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Course:
     (lesson,) = COURSE.read(["gradient_accumulation"])
     solved = {name: solutions(exercise)[0] for name, exercise in exercises.load(lesson.name).items()}
     folder = tmp_path_factory.mktemp("course") / "calculus"
-    make_course(folder, None)
-    course = Course(folder, lesson, list(_class(solved)))
+    course = Course.make(folder, lesson, submissions=_class(solved))
+    course.hand_in_all()
+    course.hand_in("garbage", "no notebook")
     _own_assignment(folder)
-    course.nbgrader("generate_assignment", course.name)
-    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
     course.nbgrader("generate_assignment", "own")
-    for submission in course.submissions:
-        _hand_in(course, submission.student, submission.notebook(read(course.released(submission.language))))
-    _hand_in(course, "sums-1", read(folder / "release" / "own" / "own.ipynb"), "own")
-    _hand_in(course, "garbage", new_notebook()).write_text("no notebook", encoding="utf-8")
+    own = read(folder / "release" / "own" / "own.ipynb")
+    course.hand_in("sums-1", own, name="own", folder=folder / "submitted" / "sums-1" / "own")
     done = subprocess.run([BIN / "autograder", "grade", folder], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr  # garbage cannot be graded
-    _hand_in(course, "late", read(course.released("en")))
+    course.hand_in("late", {})
     course.nbgrader("db", "student", "add", "sums-1", "--last-name=Иванов", "--first-name=Пётр")
     course.nbgrader("generate_feedback", course.name, "--student=sums-1")
-    spoilt = folder / "autograded" / "spoilt" / course.name / f"{course.name}.ipynb"
+    spoilt = course.autograded("spoilt")
     spoilt.chmod(0o644)
     spoilt.write_text("{", encoding="utf-8")
     return course
@@ -114,14 +109,6 @@ def _own_assignment(folder: Path) -> None:
     path = folder / "source" / "own" / "own.ipynb"
     path.parent.mkdir()
     nbformat.write(new_notebook(cells=[cell], metadata={"kernelspec": {"name": "python3", "display_name": "p"}}), path)
-
-
-def _hand_in(course: Course, student: str, notebook: Any, assignment: str = "") -> Path:
-    name = assignment or course.name
-    path = course.folder / "submitted" / student / name / f"{name}.ipynb"
-    path.parent.mkdir(parents=True)
-    nbformat.write(notebook, path)
-    return path
 
 
 def report(course: Course, *arguments: str, ending: str = "") -> BeautifulSoup:
@@ -181,7 +168,7 @@ def test_the_page_stands_alone_and_runs_nothing(page: BeautifulSoup) -> None:
 
 
 def test_the_head_has_the_gradebooks_numbers(graded: Course, page: BeautifulSoup) -> None:
-    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as gradebook:
+    with graded.gradebook() as gradebook:
         found = {s.student_id: s for s in gradebook.find_assignment(graded.name).submissions}
         scores = [submission.score for student, submission in found.items() if student != "spoilt"]
         waits = {student for student, submission in found.items() if submission.needs_manual_grade} - {"spoilt"}
@@ -350,7 +337,7 @@ def test_the_russian_page_is_russian(graded: Course) -> None:
 
 def test_records_that_are_no_verdicts_are_none(graded: Course) -> None:
     """As a notebook may hold that nbgrader's own Execute ran: anything in the place of a verdict."""
-    path = graded.folder / "autograded" / "solved-en" / graded.name / f"{graded.name}.ipynb"
+    path = graded.autograded("solved-en")
     whole = path.read_text(encoding="utf-8")
     path.chmod(0o644)
     try:
@@ -383,7 +370,7 @@ def _states(page: BeautifulSoup) -> dict[str, str]:
 
 def test_points_given_by_hand_count(graded: Course) -> None:
     before = text(report(graded).select(".tiles dd")[1])
-    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "calculus") as gradebook:
+    with graded.gradebook() as gradebook:
         grade = gradebook.find_grade(f"check-{EXERCISE}", graded.name, graded.name, "alone")
         grade.manual_score, grade.needs_manual_grade = 2.8, True
         gradebook.db.commit()
@@ -408,11 +395,11 @@ def test_an_assignment_of_another_origin_has_its_scores(graded: Course, capsys: 
 
 
 def test_a_class_of_which_nothing_can_be_read(graded: Course, tmp_path: Path) -> None:
-    shutil.copytree(graded.folder, tmp_path / "calculus")
-    for student in (tmp_path / "calculus" / "autograded").iterdir():
+    course = graded.copy(tmp_path)
+    for student in (course.folder / "autograded").iterdir():
         if student.name != "spoilt":
             shutil.rmtree(student)
-    page = report(replace(graded, folder=tmp_path / "calculus"))
+    page = report(course)
     assert {text(tile.dt): text(tile.dd) for tile in page.select(".tiles > div")} == {
         "submissions": "0", "wait for a person": "0", "flagged by the grading": "0",
     }  # fmt: skip
@@ -423,7 +410,7 @@ def test_a_class_of_which_nothing_can_be_read(graded: Course, tmp_path: Path) ->
 def test_before_anybody_is_graded_it_says_what_to_do(
     graded: Course, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_course(tmp_path / "empty", None)
+    make_folder(tmp_path / "empty")
     capsys.readouterr()
     assert main(["report", str(tmp_path / "empty")]) == 1
     assert f"run `autograder grade {tmp_path / 'empty'}` first" in capsys.readouterr().err

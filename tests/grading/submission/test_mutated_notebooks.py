@@ -28,7 +28,6 @@ from autograder import exercises
 from autograder.authoring.build import COURSE
 from autograder.authoring.notebooks import source_notebook, student_notebook
 from autograder.authoring.source import Lesson, solutions
-from autograder.grading.course.create import make_course
 from autograder.grading.course.gradebook import Book, ReleasedNotebook
 from autograder.grading.submission import sanitize
 from autograder.grading.submission.sanitize import Unreadable
@@ -347,11 +346,7 @@ def mutated(honest: Json, number: int) -> tuple[str, bytes]:
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     (lesson,) = COURSE.read(["first_gradient"])
-    folder = tmp_path_factory.mktemp("fuzz") / "calculus"
-    make_course(folder, None)
-    course = Course(folder, lesson, all_of(lesson))
-    course.nbgrader("generate_assignment", NAME)
-    return course
+    return Course.make(tmp_path_factory.mktemp("fuzz") / "calculus", lesson, submissions=all_of(lesson))
 
 
 @pytest.fixture(scope="module")
@@ -364,7 +359,7 @@ def honest(course: Course) -> Json:
 
 @pytest.fixture(scope="module")
 def released(course: Course) -> ReleasedNotebook:
-    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "calculus") as book:
+    with course.gradebook() as book:
         return Book(book, None).released(NAME)[NAME]
 
 
@@ -536,15 +531,12 @@ def test_all_of_it_is_graded(course: Course, honest: Json) -> None:
     names: dict[str, str] = {}
     for number in range(GRADED):
         name, data = mutated(honest, number)
-        path = submitted / f"fuzz-{number:02}" / NAME / f"{NAME}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(data)
-        names[path.parts[-3]] = name
+        student = f"fuzz-{number:02}"
+        course.hand_in(student, "").write_bytes(data)
+        names[student] = name
     assert {*names.values()} == {*HARMFUL, *HARMLESS}
     for number in range(5):
-        path = submitted / f"{'az'[number % 2]}-honest-{number}" / NAME / f"{NAME}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(honest))
+        course.hand_in(f"{'az'[number % 2]}-honest-{number}", json.dumps(honest))
     command = [sys.executable, "-m", "autograder.cli", "grade", str(course.folder)]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=170)
     assert "Traceback" not in done.stderr
@@ -568,6 +560,6 @@ def test_all_of_it_is_graded(course: Course, honest: Json) -> None:
     table = subprocess.run(command, capture_output=True, timeout=170)  # what failed is tried again, and fails again
     assert table.returncode == 1
     assert b"\x1b" not in table.stdout
-    with Gradebook(f"sqlite:///{course.folder / 'gradebook.db'}", "calculus") as book:
+    with course.gradebook() as book:
         scores = {each.student.id: each.score for each in book.assignment_submissions(NAME)}
     assert scores == {name: result["score"] for name, result in results.items() if result["score"] is not None}
