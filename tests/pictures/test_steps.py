@@ -1,11 +1,8 @@
-"""`steps`: a backward pass in frames, true to what autograd does, that leaves everything as it was."""
+"""`steps`: a backward pass in frames, true to what autograd does."""
 
 from __future__ import annotations
 
-import base64
 import re
-from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import expect
 
 from autograder import steps
 from autograder.language import LANGUAGES
@@ -22,25 +18,12 @@ from autograder.messages.drawing import WORDS
 from autograder.pictures.graph.model import Gradient
 from autograder.pictures.graph.read import refusal
 from autograder.pictures.graph.torch_objects import brief
-from autograder.pictures.steps import SHOWN, Steps
-from support.browser import browser_page
+from autograder.pictures.steps import Steps
 from support.graphs import AWKWARD, STEPS, Made, run
 from support.pictures import gradients
+from support.steps import same, shown, squeezed, state, stepped, written
 
 PROGRAMS = st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(0, 99), st.integers(0, 99)), max_size=12)
-
-
-def stepped(made: Made) -> Steps:
-    """`steps` called by someone with these variables."""
-    result: Steps = eval("steps(*_outputs)", {**made.names, "steps": steps, "_outputs": made.outputs})
-    return result
-
-
-def shown(result: Steps) -> tuple[str, str]:
-    """The page of a pass that was run, and its text."""
-    bundle = result._repr_mimebundle_()
-    assert isinstance(bundle, dict)
-    return bundle["text/html"], bundle["text/plain"]
 
 
 def still(result: Steps) -> tuple[str, str]:
@@ -49,59 +32,6 @@ def still(result: Steps) -> tuple[str, str]:
     assert isinstance(bundle, tuple)
     assert bundle[0]["image/png"].startswith(b"\x89PNG")
     return written(ElementTree.fromstring(bundle[0]["image/svg+xml"])), bundle[0]["text/plain"]
-
-
-class Page(HTMLParser):
-    """What a reader without scripts sees: words, headings, pictures; fails where an element is not closed."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.words: list[str] = []
-        self.opened: list[bool] = []
-        self.pictures: list[ElementTree.Element] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if tag == "details":
-            self.opened.append("open" in dict(attrs))
-        if tag == "img":
-            kind, _, data = (dict(attrs)["src"] or "").partition("base64,")
-            assert kind == "data:image/svg+xml;"
-            self.pictures.append(ElementTree.fromstring(base64.b64decode(data)))
-        else:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "script" not in self.open:
-            self.words.append(data)
-
-
-def squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
-
-
-def written(picture: ElementTree.Element) -> str:
-    return squeezed("".join("".join(text.itertext()) for text in picture.iter("{http://www.w3.org/2000/svg}text")))
-
-
-def state(made: Made) -> list[object]:
-    """All that stepping could change: the objects in `.grad`, their numbers and versions, and the versions."""
-    tensors = [t for t in made.names.values() if isinstance(t, torch.Tensor) and refusal(t) is None]
-    grads = [t.grad if t.is_leaf or t.retains_grad else None for t in tensors]
-    told = [(id(grad), None if grad is None else (grad._version, str(grad))) for grad in grads]
-    return [told, [t._version for t in tensors], [len(t._backward_hooks or {}) for t in tensors], torch.get_rng_state()]
-
-
-def same(before: list[object], after: list[object]) -> bool:
-    return before[:-1] == after[:-1] and torch.equal(before[-1], after[-1])  # type: ignore[arg-type]
 
 
 def assert_true(made: Made, result: Steps) -> None:
@@ -203,166 +133,6 @@ def test_random_graphs(program: list[tuple[str, int, int]]) -> None:
     assert_undisturbed(run(program), run(program))
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", ["names_with_markup", "hooks_and_retained_gradients", "outputs_of_unbind", "sparse"])
-def test_page_and_text_tell_the_same(name: str, language: str) -> None:
-    SESSION.language = language
-    made = AWKWARD[name]()
-    result = stepped(made)
-    html, text = shown(result)
-    page = Page(html)
-    words = squeezed("".join(page.words))
-    for line in text.splitlines():
-        assert squeezed(line) in words
-    assert page.opened == [True] + [False] * (len(result.run.frames) - 1)
-    assert len(page.pictures) == len(result.run.frames)
-    assert page.tags <= {"div", "p", "strong", "details", "summary", "ul", "li", "img", "script"}
-    for frame, picture in zip(result.run.frames, page.pictures):
-        name = result.graph.nodes[frame.node].name
-        assert f"▶{name}" in written(picture)
-        assert written(picture).count("▶") == 1
-        for sent in frame.sent:
-            assert squeezed(sent.after.said) in written(picture)
-        if frame.landed and not frame.landed.changed:
-            assert f".grad={squeezed(frame.landed.after.said)}" in written(picture)
-    last = written(page.pictures[-1])
-    assert "▷" not in last
-
-
-def test_hooks_of_the_learner_run_and_are_told() -> None:
-    x = torch.ones(2, requires_grad=True)
-    h = x * 3
-    called = []
-
-    def clip(gradient: torch.Tensor) -> torch.Tensor:
-        called.append("clip")
-        return gradient.clamp(max=1)
-
-    def halve(leaf: torch.Tensor) -> None:
-        called.append("halve")
-        assert leaf.grad is not None
-        leaf.grad /= 2
-
-    def watch(*_: Any) -> None:
-        called.append("watch")
-
-    h.register_hook(clip)
-    x.register_post_accumulate_grad_hook(halve)
-    loss = (h * h).sum()
-    assert loss.grad_fn is not None
-    loss.grad_fn.register_hook(watch)
-    loss.grad_fn.register_prehook(watch)
-    result = steps(loss)
-    assert called == ["watch", "watch", "clip", "halve"]
-    assert [frame.hooks for frame in result.run.frames] == [("watch", "watch"), (), ("clip",), ("halve",)]
-    text = str(result)
-    assert "Hooks of yours ran on the way (watch, clip, halve)" in text
-    assert "a hook changed the gradient: [6, 6] → [1, 1]" in text
-    assert "x.grad: – + [3, 3] = [3, 3]\n  after your hook, x.grad is [1.5, 1.5]" in text
-    assert x.grad is None
-    called.clear()
-    loss.backward()
-    assert called == ["watch", "watch", "clip", "halve"]
-
-
-def test_what_a_hook_on_a_forgotten_tensor_changes_is_told() -> None:
-    x = torch.ones(2, requires_grad=True)
-
-    def forward(t: torch.Tensor) -> torch.Tensor:
-        h = t * 2
-        h.register_hook(lambda g: g * 10)
-        return h + 1
-
-    loss = forward(x).sum()
-    assert "a hook changed the gradient: [1, 1] → [10, 10]" in str(steps(loss))
-
-
-def test_an_exception_in_a_hook_leaves_everything_as_it_was() -> None:
-    def make() -> Made:
-        x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-        w.grad = torch.full((2,), 5.0)
-        h = x * 2
-        loss = (h * 1).sum() + (w * 3).sum()
-        return Made((loss,), locals())
-
-    made = make()
-    handle = made.names["h"].register_hook(lambda g: 1 / 0)
-    before = state(made)
-    result = stepped(made)
-    assert result.run.error == "ZeroDivisionError: division by zero"
-    assert "Backward stopped with an error" in str(result)
-    assert result.run.frames
-    assert same(before, state(made))
-    handle.remove()
-    assert gradients(made) == gradients(make())
-
-
-def test_a_hook_that_runs_a_pass_of_its_own_makes_no_frames() -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    h = x.exp()
-    loss, other = (h * h).sum(), h.sum()
-    assert loss.grad_fn is not None
-    loss.grad_fn.register_hook(lambda *_: torch.autograd.grad(other, x, retain_graph=True) and None)
-    result = steps(loss)
-    assert [result.graph.nodes[frame.node].name for frame in result.run.frames] == [
-        "SumBackward0",
-        "MulBackward0",
-        "ExpBackward0",
-        "AccumulateGrad",
-    ]
-
-
-def test_retained_gradients_come_back_too() -> None:
-    x = torch.ones(2, requires_grad=True)
-    h = x * 2
-    h.retain_grad()
-    loss = h.sum()
-    assert "retain_grad(): h.grad is [1, 1]" in str(steps(loss))
-    assert (h.grad, x.grad) == (None, None)
-    loss.backward()
-    assert h.grad is not None
-    assert h.grad.tolist() == [1, 1]
-
-
-def test_random_numbers_of_a_backward_do_not_show() -> None:
-    class Noisy(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
-            return x * 2
-
-        @staticmethod
-        def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
-            return gradient + torch.rand(2)
-
-    x = torch.ones(2, requires_grad=True)
-    loss = Noisy.apply(x).sum()
-    before = torch.get_rng_state()
-    assert steps(loss).run.frames
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_inside_a_transform_and_without_grad_mode_nothing_is_raised() -> None:
-    said = []
-
-    def square(x: torch.Tensor) -> torch.Tensor:
-        y = (x * x).sum()
-        said.append(str(steps(y)))
-        return y
-
-    torch.func.grad(square)(torch.ones(3))
-    assert "Backward could not start: RuntimeError" in said[0]
-    x = torch.ones(2, requires_grad=True)
-    loss = x.exp().sum()
-    with torch.no_grad():
-        assert len(steps(loss).run.frames) == 3
-
-
-def test_a_checkpoint_inside_gives_nothing_to_leaves_that_the_graph_hides() -> None:
-    made = AWKWARD["checkpointed_reentrantly"]()
-    stepped(made)
-    assert made.names["x"].grad is None
-
-
 REFUSED = {
     "leaf": (torch.ones(1, requires_grad=True), "is a leaf"),
     "constant": (torch.ones(1), "does not require a gradient"),
@@ -442,65 +212,3 @@ def test_a_pass_that_fails_at_its_first_step_is_drawn_with_the_error() -> None:
     picture, text = still(steps(loss))
     assert "Backward stopped with an error, at ExpBackward0 (loss): RuntimeError" in text
     assert "Backwardstoppedwithanerror,atExpBackward0" in picture
-
-
-def test_a_freed_graph_says_where_backward_would_stop() -> None:
-    result = stepped(AWKWARD["after_backward"]())
-    text = str(result)
-    assert "at MulBackward0: RuntimeError: Trying to backward through the graph a second time" in text
-    assert "retain_graph=True would have kept it" in text
-    *before, last = Page(shown(result)[0]).pictures
-    assert "✗MulBackward0" in written(last)
-    assert not any("✗" in written(picture) for picture in before)
-
-
-@pytest.mark.parametrize("name", ["recurrent", "thousands_of_nodes_in_a_row", "a_thicket"])
-def test_of_a_large_graph_the_first_steps_are_shown(name: str) -> None:
-    result = stepped(AWKWARD[name]())
-    html, text = shown(result)
-    page = Page(html)
-    assert len(result.run.frames) > 400
-    assert len(page.opened) == len(page.pictures) == SHOWN
-    assert f"these are the first {SHOWN}" in text
-    landed = [frame.landed for frame in result.run.frames if frame.landed]
-    assert landed
-    assert all(landing.after.said in text for landing in landed)
-    assert len(html) < 1_000_000
-
-
-def test_the_arrow_keys_and_the_buttons_step(tmp_path: Path) -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    loss = (x * x).sum()
-    html, _ = shown(steps(loss))
-    (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{html}{html}", encoding="utf-8")
-    with browser_page() as page:
-        page.goto((tmp_path / "page.html").as_uri())
-        stepper, other = page.locator("[data-steps]").all()
-        visible = stepper.locator("summary:visible")
-        expect(visible).to_have_text("1. SumBackward0 (loss)")
-        stepper.focus()
-        page.keyboard.press("ArrowRight")
-        expect(visible).to_have_text("2. MulBackward0")
-        assert stepper.locator("img:visible").evaluate("picture => picture.naturalWidth") > 100
-        page.keyboard.press("End")
-        expect(visible).to_have_text("3. AccumulateGrad (x)")
-        page.keyboard.press("ArrowRight")
-        expect(visible).to_have_text("3. AccumulateGrad (x)")
-        expect(stepper.get_by_role("button", name="Next step")).to_be_disabled()
-        stepper.get_by_role("button", name="Previous step").click()
-        page.keyboard.press("ArrowLeft")
-        expect(visible).to_have_text("1. SumBackward0 (loss)")
-        expect(stepper.get_by_text("step 1 of 3")).to_be_visible()
-        expect(other.locator("summary:visible")).to_have_text("1. SumBackward0 (loss)")
-
-
-def test_without_its_script_every_step_can_be_opened(tmp_path: Path) -> None:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    html = re.sub(r"<script>.*</script>", "", shown(steps((x * x).sum()))[0], flags=re.DOTALL)
-    (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{html}", encoding="utf-8")
-    with browser_page() as page:
-        page.goto((tmp_path / "page.html").as_uri())
-        expect(page.locator("summary:visible")).to_have_count(3)
-        expect(page.locator("img:visible")).to_have_count(1)
-        page.locator("summary").nth(2).click()
-        expect(page.locator("img:visible")).to_have_count(2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import xml.etree.ElementTree as ET
 from typing import Any
 
 import torch
@@ -46,7 +48,16 @@ def gradients(made: Made) -> list[object]:
     return [*(str(leaf.grad) for leaf in leaves), ended]
 
 
-def shown(picture: Picture) -> tuple[str, bytes, str, dict[str, Any]]:
+def shown(picture: Any) -> tuple[str, bytes, str, dict[str, Any]]:
     """SVG, PNG, text and the metadata that a notebook stores."""
     bundle, metadata = picture._repr_mimebundle_()
     return bundle["image/svg+xml"], bundle["image/png"], bundle["text/plain"], metadata
+
+
+def words_of(svg: str) -> str:
+    """All that is written in the picture, line breaks of the caption undone."""
+    return " ".join(" ".join(text.itertext()) for text in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
