@@ -10,6 +10,7 @@ import pytest
 from autograder.cli import main
 from support.course import Course
 from support.first_gradient import FIRST, SOLVED, TAMPERS
+from support.regrading import Place, make_place
 from support.submissions import read
 
 
@@ -34,3 +35,9 @@ def flagged(tmp_path_factory: pytest.TempPathFactory) -> Course:
     course.copy(course.folder.parent / "stock")
     main(["grade", str(course.folder)])
     return course
+
+
+@pytest.fixture(scope="session")
+def place() -> Place:
+    """A course with something to grade again."""
+    return make_place()

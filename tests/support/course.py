@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -250,25 +250,36 @@ def make_folder(folder: Path) -> None:
     shutil.copytree(_made(folder.name, lesson, (), {}).folder, folder)
 
 
+def once(place: Path, make: Callable[[], None]) -> None:
+    """Make something in a folder, unless this worker or another has made it before."""
+    place.parent.mkdir(exist_ok=True)
+    done = place.with_suffix(".done")
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            make()
+            done.touch()
+
+
 def _made(name: str, lesson: Lesson, languages: tuple[str, ...], beside: dict[str, str]) -> Course:
     """Return a course that no test may change, made if it is not there yet."""
     about = json.dumps([name, [lesson.file_name, beside] if languages or beside else [], languages])
     place = support.made_courses / hashlib.sha256(about.encode()).hexdigest()[:12]
     course, logs = Course(place / name, lesson), place / "logs.json"
-    place.parent.mkdir(exist_ok=True)
-    with place.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not logs.exists():
-            shutil.rmtree(place, ignore_errors=True)
-            _make(course, languages, beside)
-            logs.write_text(json.dumps(course.logs), encoding="utf-8")
+
+    def make() -> None:
+        _make(course, languages, beside)
+        logs.write_text(json.dumps(course.logs), encoding="utf-8")
+
+    once(place, make)
     return Course(course.folder, lesson, logs=json.loads(logs.read_text(encoding="utf-8")))
 
 
 def _make(course: Course, languages: tuple[str, ...], beside: dict[str, str]) -> None:
     """Make a course from the one with a release less."""
     if not languages and not beside:
-        course.folder.parent.mkdir()
         with contextlib.redirect_stdout(io.StringIO()):
             make_course(course.folder, None)
         return

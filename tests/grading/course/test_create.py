@@ -1,32 +1,21 @@
-"""`autograder course DIR`, its config, and how a score is taken from a cell: everything that needs no nbgrader run."""
+"""`autograder course DIR`: the folder that it makes, and a second run."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.notebooknode import NotebookNode
-from nbformat.v4 import new_code_cell, new_notebook, new_output
-from nbgrader import preprocessors
 from nbgrader.api import Gradebook
-from nbgrader.converters import GenerateAssignment
-from nbgrader.utils import determine_grade
-from traitlets.config import Config
 
 from autograder import exercises
 from autograder.authoring import notebooks
 from autograder.authoring.build import COURSE, Collection
-from autograder.checking.verdict import MIME
 from autograder.cli import main
 from autograder.grading.course.create import NoCourse, make_course
-from autograder.grading.plugin.config import configure
-from autograder.grading.plugin.feedback import language_of, title
-from autograder.grading.submission.outputs import LimitOutput
-from autograder.grading.submission.scores import is_check, verdict_first
-from autograder.messages.feedback import WORDS
 
 LESSON = "03_gradient_accumulation"
 
@@ -35,15 +24,23 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course folder made by a process in whose PATH there is no alembic."""
-    monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
-    assert main(["course", str(tmp_path / "calculus")]) == 0
-    return tmp_path / "calculus"
+    folder = tmp_path_factory.mktemp("made") / "calculus"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
+        assert main(["course", str(folder)]) == 0
+    shutil.copytree(folder, folder.with_name("kept"))
+    return folder
 
 
-# -------------------------------------------------------------------------------------------------------- the folder
+@pytest.fixture
+def course(made: Path) -> Path:
+    """The same as it was made: its files hold its path."""
+    shutil.rmtree(made)
+    shutil.copytree(made.with_name("kept"), made)
+    return made
 
 
 def test_a_new_course_has_what_nbgrader_needs(course: Path) -> None:
@@ -136,127 +133,3 @@ def test_an_unreadable_record(course: Path) -> None:
     (course / ".autograder.json").write_text("{", encoding="utf-8")
     with pytest.raises(NoCourse, match="remove it"):
         make_course(course, None)
-
-
-# -------------------------------------------------------------------------------------------------------- the config
-
-
-@pytest.mark.parametrize(("language", "ending", "dropped"), [("en", "", "ru"), ("ru", "-ru", "en")])
-def test_the_language_of_a_release(language: str, ending: str, dropped: str) -> None:
-    config = Config()
-    configure(config, "calculus", language)
-    once = str(config)
-    configure(config, "calculus", language)
-    assert str(config) == once
-    assert config.CourseDirectory.course_id == f"calculus{ending}"
-    assert config.CourseDirectory.release_directory == f"release{ending}"
-    assert config.OneLanguage.remove_cell_tags == {dropped}
-
-
-def test_nbgraders_own_steps_stay(course: Path) -> None:
-    config = Config()
-    configure(config, "calculus", "en")
-    steps = config.GenerateAssignment.preprocessors
-    theirs = GenerateAssignment.preprocessors.default()
-    assert steps[0] is notebooks.OneLanguage
-    assert [preprocessors.ClearSolutions if s is notebooks.ClearSolutions else s for s in steps[1:]] == theirs
-
-
-# --------------------------------------------------------------------------------------------------------- the scores
-
-
-def graded(*outputs: NotebookNode, source: str = 'check("x")', points: float = 3) -> NotebookNode:
-    about = {"grade_id": "check-x", "grade": True, "solution": False, "locked": True, "points": points}
-    return new_code_cell(source, metadata={"nbgrader": about}, outputs=list(outputs))
-
-
-def verdict(shown: str) -> NotebookNode:
-    return new_output("execute_result", data={"text/plain": shown, MIME: {}})
-
-
-STDERR = new_output("stream", name="stderr", text="careful")
-ERROR = new_output("error", ename="KeyboardInterrupt", evalue="", traceback=[])
-
-
-@pytest.mark.parametrize(
-    ("outputs", "score"),
-    [
-        ([verdict("2")], 2),
-        ([verdict("3")], 3),
-        ([verdict("0")], 0),
-        ([STDERR, verdict("2")], 2),
-        ([new_output("stream", text="said"), verdict("2"), STDERR], 2),
-        ([], 0),
-        ([STDERR], 0),
-        ([ERROR], 0),
-        ([new_output("stream", text="3")], 0),
-        ([new_output("execute_result", data={"text/plain": "3"})], 0),
-        ([new_output("display_data", data={"text/plain": "3", MIME: {}})], 0),
-        ([verdict("nan")], 0),
-        ([verdict("-1")], 0),
-        ([verdict("99")], 0),
-        ([verdict("inf")], 0),
-        ([verdict("three")], 0),
-        ([verdict("3"), verdict("3")], 0),
-    ],
-)
-def test_points_come_from_one_verdict_or_not_at_all(outputs: list[NotebookNode], score: float) -> None:
-    cell = graded(*outputs)
-    assert is_check(cell)
-    cell.outputs = verdict_first(cell)
-    assert determine_grade(cell) == (score, 3)
-    nbformat.validate(new_notebook(cells=[cell]))
-
-
-@pytest.mark.parametrize("source", ["assert True", 'check("x")\nprint()', "# check", "recheck(1)"])
-def test_cells_of_another_kind_keep_nbgraders_rules(source: str) -> None:
-    assert not is_check(graded(source=source))
-
-
-def test_the_check_with_its_import_is_one() -> None:
-    assert is_check(graded(source='from autograder import check\n\ncheck("x")'))
-
-
-def test_long_outputs_are_cut() -> None:
-    long = "x" * 10_000_000
-    cell = graded(
-        new_output("stream", text=long),
-        new_output("execute_result", data={"text/plain": long}),
-        new_output("display_data", data={"image/png": "abc"}),
-        new_output("error", ename="ValueError", evalue=long, traceback=[long]),
-    )
-    cell, _ = LimitOutput().preprocess_cell(cell, {}, 0)
-    assert len(str(cell)) < 100_000
-    assert "Output truncated" in cell.outputs[0].text
-
-
-# ------------------------------------------------------------------------------------------------------- the feedback
-
-
-@pytest.mark.parametrize(
-    ("metadata", "language"),
-    [
-        ({"autograder": {"language": "ru"}}, "ru"),
-        ({"autograder": {"language": "en"}}, "en"),
-        ({"autograder": {"language": '"><script>'}}, "en"),
-        ({"autograder": {"language": ["ru"]}}, "en"),
-        ({"autograder": "ru"}, "en"),
-        ({"autograder": {}}, "en"),
-        ({}, "en"),
-    ],
-)
-def test_the_language_of_a_page(metadata: dict[str, object], language: str) -> None:
-    assert language_of(new_notebook(metadata=metadata)) == language
-
-
-def test_titles_of_cells() -> None:
-    known = exercises.load("gradient_accumulation")
-    name = next(iter(known))
-    assert "<code>.grad</code>" in title("check-predict_accumulation", "gradient_accumulation", "ru")
-    assert title(f"check-{name}", "", "en") != name
-    assert title("written-why", "gradient_accumulation", "ru") == WORDS["written"].ru
-    assert title("<i>theirs</i>", "", "en") == "&lt;i&gt;theirs&lt;/i&gt;"
-
-
-def test_every_word_is_in_both_languages() -> None:
-    assert all(text.en and text.ru and text.en != text.ru for text in WORDS.values())
