@@ -7,11 +7,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +17,15 @@ import pytest
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
-from autograder.checking.observe import observe
 from autograder.grading.limits import Limits
-from autograder.grading.sandbox.engine import Engine
-from autograder.grading.submission.grader import Grader, Job, RestartingEngine, Turns
-from autograder.grading.submission.notebook_run import Outcome
 from autograder.grading.submission.sanitize import sanitize
-from autograder.messages.interface import message
 from support import habits
-from support.assignment import EXERCISES, Assignment, code_cell, open_assignment, points
+from support.assignment import Assignment, code_cell, open_assignment, points
 from support.course import Course
 from support.habits import Habit
 from support.submissions import Submission, read
 
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
-LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run
-TOGETHER = {
-    "settings": habits.SETTINGS,
-    "threads": habits.THREADS,
-    "looking": habits.LOOKING,
-    "display": habits.DISPLAY,
-    "magics": habits.MAGICS,
-}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +34,18 @@ def assignment(
 ) -> Iterator[Assignment]:
     with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("honest"), LIMITS) as opened:
         yield opened
+
+
+LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run
+
+
+TOGETHER = {
+    "settings": habits.SETTINGS,
+    "threads": habits.THREADS,
+    "looking": habits.LOOKING,
+    "display": habits.DISPLAY,
+    "magics": habits.MAGICS,
+}
 
 
 def _notebook(assignment: Assignment, habit: Habit) -> dict[str, Any]:
@@ -85,16 +80,12 @@ def local(assignment: Assignment, tmp_path_factory: pytest.TempPathFactory) -> d
     return found
 
 
-def _full(assignment: Assignment) -> dict[str, float]:
-    return {name: assignment.judge.answers.exercises[name].points for name in EXERCISES}
-
-
 @pytest.mark.parametrize("habit", habits.ALL, ids=lambda habit: habit.name)
 def test_habit(habit: Habit, assignment: Assignment, local: dict[str, dict[str, float]]) -> None:
     outcome, _ = assignment.hand_in(_notebook(assignment, habit))
     assert (outcome.flags, outcome.ended) == ([], None)
     assert {name: verdict.points for name, verdict in outcome.verdicts.items()} == local[habit.name]
-    assert (local[habit.name] == _full(assignment)) == (habit.name not in LOSES)
+    assert (local[habit.name] == assignment.all_points()) == (habit.name not in LOSES)
     assert [habit.refused in note for note in outcome.notes] == [True] * bool(habit.refused)
 
 
@@ -120,9 +111,6 @@ def test_nbgrader_autograde(lesson_source: Lesson, tmp_path: Path, assignment: A
             assert not any(grade.needs_manual_grade for grade in checks.values()), student
 
 
-# ------------------------------------------------------------------------------------------------ what is no tampering
-
-
 def test_keyboard_interrupt_in_an_answer_is_its_own_mistake(assignment: Assignment) -> None:
     answer = "def accumulate_equal(model, batches):\n    raise KeyboardInterrupt"
     outcome, _ = assignment.hand_in(assignment.notebook({**assignment.solved, "accumulate_equal": answer}))
@@ -130,13 +118,15 @@ def test_keyboard_interrupt_in_an_answer_is_its_own_mistake(assignment: Assignme
     verdict = outcome.verdicts["accumulate_equal"]
     assert verdict.state == "not yet"
     assert "KeyboardInterrupt" in verdict.text("en")
-    assert points(outcome) == {name: most for name, most in _full(assignment).items() if name != "accumulate_equal"}
+    assert points(outcome) == {
+        name: most for name, most in assignment.all_points().items() if name != "accumulate_equal"
+    }
 
 
 def test_a_compiled_answer_needs_no_compiler(assignment: Assignment) -> None:
     answer = f"@torch.compile\n{assignment.solved['accumulate_equal'].lstrip()}"
     outcome, _ = assignment.hand_in(assignment.notebook({**assignment.solved, "accumulate_equal": answer}))
-    assert (outcome.flags, points(outcome)) == ([], _full(assignment))
+    assert (outcome.flags, points(outcome)) == ([], assignment.all_points())
 
 
 def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(assignment: Assignment) -> None:
@@ -148,7 +138,7 @@ def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(assignment: A
     raw["cells"][answer:answer] = [{**raw["cells"][check], "id": "above"}, half]
     assert sanitize(raw, assignment.released, None).repeated == []
     outcome, _ = assignment.hand_in(raw)
-    assert (outcome.flags, points(outcome)) == ([], _full(assignment))
+    assert (outcome.flags, points(outcome)) == ([], assignment.all_points())
 
 
 def test_copies_that_differ_in_what_is_graded_are_told(assignment: Assignment) -> None:
@@ -172,113 +162,3 @@ def leaf_without_gradient():
         outcome, _ = assignment.hand_in(json.loads(json.dumps(filled)))
     assert outcome.verdicts["leaf_without_gradient"].mistake is not None
     assert (outcome.flags, outcome.ended) == ([], None)
-
-
-# -------------------------------------------------------------------------------------------- processors that are busy
-
-
-@contextmanager
-def _crowded(count: int) -> Iterator[None]:
-    """Let `count` other processes compete for the one core that this thread, and what it starts, has meanwhile."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    hogs = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for hog in hogs:
-            hog.kill()
-            hog.wait()
-        os.sched_setaffinity(0, cores)
-
-
-_WORK = "import time\nwhile time.process_time() - {start} < {seconds}:\n    pass\n"
-
-
-def test_waiting_for_a_processor_is_not_counted(
-    lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path: Path
-) -> None:
-    """0.8 s of work in a cell that may take 1 s, beside two processes that take two thirds of the core."""
-    with (
-        open_assignment(lesson_source, exercises, tmp_path, Limits(cell_seconds=1, total_seconds=100)) as assignment,
-        _crowded(2),
-    ):
-        cell = f"import time\nbegan = time.process_time()\n{_WORK.format(start='began', seconds=0.8)}done = True"
-        outcome, _ = assignment.hand_in(assignment.notebook(assignment.solved, first=cell, last="assert done"))
-    assert outcome.waited > 0
-    assert (outcome.flags, outcome.ended, outcome.lacked_time) == ([], None, False)
-    assert points(outcome) == _full(assignment)
-
-
-def test_who_lacks_time_on_a_busy_machine_is_known(
-    lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path: Path
-) -> None:
-    limits = Limits(cell_seconds=0.5, total_seconds=100)
-    with open_assignment(lesson_source, exercises, tmp_path, limits) as assignment, _crowded(8):
-        assert assignment.hand_in(assignment.notebook({}, first="while True:\n    pass"))[0].lacked_time
-        assert not assignment.hand_in(assignment.notebook({}))[0].lacked_time
-
-
-def test_no_more_cores_than_given(assignment: Assignment) -> None:
-    """A hostile neighbour's processes stay where they are; an honest one that asks is not stopped."""
-    ask = "import os\nos.sched_setaffinity(0, range(os.cpu_count()))\nprint(sorted(os.sched_getaffinity(0)))"
-    with _crowded(0):
-        (core,) = os.sched_getaffinity(0)
-        outcome, notebook = assignment.hand_in(assignment.notebook(assignment.solved, first=ask))
-    shown = next(cell for cell in notebook.cells if cell.id == "first").outputs[0].text
-    assert shown == f"[{core}]\n"
-    assert points(outcome) == _full(assignment)
-
-
-def test_who_is_alone_is_alone() -> None:
-    turns, running, most, log = Turns(), [], [], []
-
-    def shared(number: int) -> None:
-        with turns.shared():
-            running.append(number)
-            most.append(len(running))
-            time.sleep(0.02)
-            running.remove(number)
-
-    def alone() -> None:
-        with turns.alone():
-            log.append(list(running))
-            time.sleep(0.02)
-            log.append(list(running))
-
-    threads = [threading.Thread(target=shared, args=(number,)) for number in range(8)]
-    threads[4:4] = [threading.Thread(target=alone) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert max(most) > 1
-    assert log == [[]] * 4
-
-
-@pytest.mark.parametrize(("waited", "tries"), [(0.9, 2), (0.1, 1)])
-def test_what_lacked_time_is_tried_again_once(waited: float, tries: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcomes = [Outcome(late=True, seconds=1, waited=waited) for _ in range(3)]
-    left = iter(outcomes)
-    with RestartingEngine(Engine) as standby:
-        bench = Grader(standby)
-        monkeypatch.setattr(bench, "_run", lambda job, notebook, beside: next(left))
-        done = bench.run(Job(Path(), "x", {}, {}), nbformat.v4.new_notebook(), {})
-    assert done is outcomes[tries - 1]
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("while True:\n        print('x' * 1000)", "busy printing"),
-        ("kept = bytearray(b'x') * 1_200_000_000\n    while True:\n        kept[0] = 1", "GB of memory"),
-        ("while True:\n        pass", "an endless loop"),
-    ],
-)
-def test_what_took_the_time_is_named(body: str, said: str, exercises: dict[str, Exercise]) -> None:
-    names: dict[str, Any] = {}
-    exec(f"def accumulate_equal(*args):\n    {body}", names)
-    exercise = replace(exercises["accumulate_equal"], seconds=0.5)
-    raised = observe(exercise, names["accumulate_equal"], "public")[0].raised
-    assert raised is not None
-    assert said in message(raised.id, **raised.parameters).read("en")

@@ -1,9 +1,8 @@
-"""Real nbgrader commands on a real course folder: both releases, the exchange, one run of everything, feedback."""
+"""Real nbgrader commands: the exchange, one run of everything that may be handed in, and feedback."""
 
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
 import subprocess
@@ -19,20 +18,12 @@ from nbgrader.server_extensions.formgrader import handlers
 
 import autograder
 from autograder import exercises
-from autograder.authoring.build import COURSE
 from autograder.checking.verdict import MIME
 from autograder.grading.course.settings import course_settings
 from support.course import BIN, Course
-from support.submissions import all_of, expected_scores, read, written
+from support.submissions import expected_scores, read, written
 
 SECONDS = 15  # for one cell; a loop in a function is stopped by the check itself, after 10 s
-
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Course:
-    """A course folder with both releases made."""
-    (lesson,) = COURSE.read(["gradient_accumulation"])
-    return Course.make(tmp_path_factory.mktemp("course") / "calculus", lesson, submissions=all_of(lesson))
 
 
 @pytest.fixture(scope="module")
@@ -80,61 +71,6 @@ def _archive(course: Course, student: str) -> None:
 def gradebook(graded: Course) -> Iterator[Gradebook]:
     with graded.gradebook() as opened:
         yield opened
-
-
-# ------------------------------------------------------------------------------------------------------- the releases
-
-
-def test_both_releases_are_the_committed_notebooks(released: Course) -> None:
-    texts = COURSE.files(released.lesson)
-    for language in ("en", "ru"):
-        built = nbformat.reads(texts[COURSE.notebooks / language / f"{released.name}.ipynb"], as_version=4)
-        assert read(released.released(language)) == built
-
-
-def test_both_releases_are_one_assignment(released: Course) -> None:
-    english, russian = (
-        [
-            (cell.id, cell.metadata.nbgrader, cell.source)
-            for cell in read(released.released(x)).cells
-            if "nbgrader" in cell.metadata
-        ]
-        for x in ("en", "ru")
-    )
-    assert english
-    assert english == russian
-
-
-def test_no_release_holds_a_solution_a_rubric_or_the_other_language(released: Course) -> None:
-    for language in ("en", "ru"):
-        notebook = read(released.released(language))
-        text = nbformat.writes(notebook)
-        assert "BEGIN SOLUTION" not in text
-        assert '"given"' not in text
-        assert {tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])} <= {language}
-        assert notebook.metadata.autograder.language == language
-
-
-def test_an_unknown_language_stops_nbgrader(released: Course) -> None:
-    environment = {**os.environ, "AUTOGRADER_LANGUAGE": "de"}
-    command = [BIN / "nbgrader", "generate_assignment", released.name, "--no-db"]
-    done = subprocess.run(command, cwd=released.folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "set it to one of en, ru" in done.stderr
-    assert not (released.folder / "release-de").exists()
-
-
-@pytest.mark.parametrize(("student", "says"), [("solved-en", "Success!"), ("blank-ru", "ВАШ ОТВЕТ")])
-def test_validate(released: Course, tmp_path: Path, student: str, says: str) -> None:
-    """nbgrader's Validate shows what stands on stderr and nothing else: the text of the card."""
-    submission, path = released.submission(student), tmp_path / f"{released.name}.ipynb"
-    nbformat.write(submission.notebook(read(released.released(submission.language))), path)
-    log = released.nbgrader("validate", path.name, cwd=tmp_path)
-    assert says in log
-    assert ("В ячейке ответа пока заготовка" in " ".join(log.split())) == (student == "blank-ru")
-
-
-# --------------------------------------------------------------------------------------------------------- the scores
 
 
 def test_every_score_is_what_the_verdicts_say(graded: Course, gradebook: Gradebook) -> None:
@@ -222,9 +158,6 @@ def test_honest_runs_log_no_warning(graded: Course) -> None:
     }
     assert [line for line in noise if not any(reason in line for reason in reasons)] == []
     assert {reason: sum(reason in line for line in noise) for reason in reasons} == reasons
-
-
-# ------------------------------------------------------------------------------------------------------- the feedback
 
 
 def test_feedback_is_in_the_language_of_the_notebook(graded: Course) -> None:
