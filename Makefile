@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Tests that need no browser, no kernel and no nbgrader.
-QUICK := checking messages pictures test_architecture.py test_docstrings.py test_measure.py
+QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
+
+# Whole files, so that their courses and engines are made once; the files marked as long begin first.
+WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: install lab test quick
 
@@ -24,8 +27,8 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
 
 quick: install
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/%)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(QUICK:%=tests/%)

@@ -20,6 +20,11 @@ from autograder.learner.session import SESSION, Session
 LESSON = "gradient_accumulation"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take long first, as workers get whole files."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def made_courses(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Course folders are made once for all workers."""

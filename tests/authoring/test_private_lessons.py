@@ -16,6 +16,8 @@ from autograder.grading.course.create import make_course
 from support.course import Course, make_folder
 from support.submissions import Submission, read
 
+pytestmark = pytest.mark.long
+
 LESSON = '''\
 # %% [markdown] tags=["en"] reading=1
 # # A private lesson

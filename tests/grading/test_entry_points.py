@@ -21,6 +21,8 @@ from support.course import Course
 from support.first_gradient import FIRST, NAME, SOLVED, TAMPERS, TOTAL, WRONG
 from support.submissions import Submission
 
+pytestmark = pytest.mark.long
+
 SUBMISSIONS = [
     Submission("ann", "en", SOLVED),
     Submission("boris", "ru", SOLVED),

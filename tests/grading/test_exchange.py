@@ -12,6 +12,8 @@ from autograder.cli import main
 from support.course import Course, files_below
 from support.first_gradient import CHECK, FIRST, LESSON, NAME, SOLVED, TOTAL
 
+pytestmark = pytest.mark.long
+
 TABLE = {"table.csv": "ours"}  # a file of the assignment's own
 BY_HELPER = f"""\
 from pathlib import Path

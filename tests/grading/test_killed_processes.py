@@ -12,8 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import psutil
+import pytest
 
 from support.regrading import COUNT, PATIENCE, Place
+
+pytestmark = pytest.mark.long
 
 SEED = 20261121
 GRADER_KILLS, TEMPLATE_KILLS, CHILD_KILLS = 6, 4, 40  # 50 rounds

@@ -29,6 +29,8 @@ from support import attacks
 from support.assignment import EXERCISES, Assignment, code_cell, open_assignment, points
 from support.attacks.attack import HALF, Attack
 
+pytestmark = pytest.mark.long
+
 LIMITS = Limits(cell_seconds=2, total_seconds=8, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
 

@@ -17,6 +17,8 @@ from support.attacks.attack import HALF, Attack
 from support.course import BIN, Course
 from support.submissions import Submission, all_of, expected_scores, read
 
+pytestmark = pytest.mark.long
+
 ATTACKS = {
     attack.name: attack
     for attack in attacks.ALL

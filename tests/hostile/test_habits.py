@@ -25,6 +25,8 @@ from support.course import Course
 from support.habits import Habit
 from support.submissions import Submission, read
 
+pytestmark = pytest.mark.long
+
 LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
 
 

@@ -13,6 +13,8 @@ from autograder.learner.working_copy import prepare
 from autograder.messages.interface import message
 from support.browser import Notebook, browser_page, jupyterlab
 
+pytestmark = pytest.mark.long
+
 (LESSON,) = COURSE.read(["gradient_accumulation"])
 EXERCISES = COURSE.exercises(LESSON)
 WRONG = EXERCISES["accumulate_uneven"]

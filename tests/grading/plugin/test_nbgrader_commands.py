@@ -23,6 +23,8 @@ from autograder.grading.course.settings import course_settings
 from support.course import BIN, Course
 from support.submissions import expected_scores, read, written
 
+pytestmark = pytest.mark.long
+
 SECONDS = 15  # for one cell; a loop in a function is stopped by the check itself, after 10 s
 
 

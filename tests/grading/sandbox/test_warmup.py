@@ -12,6 +12,8 @@ from autograder.exercises import PACKAGED
 from autograder.grading.sandbox.engine import Engine
 from autograder.grading.sandbox.run_codec import Rehearsal
 
+pytestmark = pytest.mark.long
+
 LESSON = "gradient_accumulation"
 MODULE = ModuleSource((PACKAGED / f"{LESSON}.py").read_text(encoding="utf-8")).redacted()
 LOOK = """
