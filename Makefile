@@ -3,7 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 # Tests that need no browser, no kernel and no nbgrader.
-QUICK := architecture docstrings measure observation check errors pictures_model draw steps
+QUICK := checking messages pictures learner/test_check.py test_architecture.py test_docstrings.py test_measure.py
+
+# Whole files, so that their courses and engines are made once; the files marked as long begin first.
+WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 .PHONY: install lab test quick cards
 
@@ -24,11 +27,11 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS)
 
 quick: install
 	$(BIN)/ruff check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile $(QUICK:%=tests/test_%.py)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(WORKERS) $(QUICK:%=tests/%)
 
 # The pictures of a card in both READMEs. Needs Chromium.
 cards: install

@@ -1,4 +1,4 @@
-"""What all tests share: a home of their own for a learner's progress, and the built lesson, run once."""
+"""Fixtures of all tests: a home of their own for a learner's progress, and one lesson, run once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,28 @@ from pathlib import Path
 
 import pytest
 
+import support
 from autograder.authoring.build import COURSE
 from autograder.authoring.execute import Ran, run
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
+from autograder.language import LANGUAGES
+from autograder.learner import commands
 from autograder.learner.session import SESSION, Session
 
 LESSON = "gradient_accumulation"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take long first, as workers get whole files."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_courses(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Course folders are made once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    support.made_courses = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "courses"
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +44,13 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def own_session() -> None:
     """Every test begins like a fresh kernel, before `start`."""
     vars(SESSION).update(vars(Session()))
+
+
+@pytest.fixture(params=LANGUAGES)
+def language(request: pytest.FixtureRequest) -> str:
+    """A learner's language, chosen in the lesson about accumulation."""
+    commands.start(LESSON, language=request.param)
+    return str(request.param)
 
 
 @pytest.fixture(autouse=True)

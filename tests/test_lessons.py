@@ -12,6 +12,8 @@ from autograder.checking.exercise import Exercise
 from autograder.checking.verdict import MIME, Verdict
 from autograder.language import LANGUAGES
 
+pytestmark = pytest.mark.long
+
 CASES = [(lesson, language) for lesson in COURSE.read() for language in LANGUAGES]
 
 

@@ -8,23 +8,20 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import bombs
-import messages
 import nbformat
 import pytest
-import reaching
-import tricks
-from attacks import HALF, Attack
-from course_folder import BIN, Course
-from submissions import Submission, all_of, expected_scores, read
 
-import notebooks
 from autograder.authoring.source import Lesson
-from autograder.grading.course.create import make_course
+from support import attacks
+from support.attacks.attack import HALF, Attack
+from support.course import BIN, Course
+from support.submissions import Submission, all_of, expected_scores, read
+
+pytestmark = pytest.mark.long
 
 ATTACKS = {
     attack.name: attack
-    for attack in (*tricks.ALL, *messages.ALL, *reaching.ALL, *bombs.ALL, *notebooks.ALL)
+    for attack in attacks.ALL
     if attack.name
     in (
         "comparison functions replaced",
@@ -51,37 +48,24 @@ HONEST = ("solved-en", "blank-ru", "mistakes-1", "mistakes-4", "raises", "wrong-
 @pytest.fixture(scope="module")
 def course(lesson_source: Lesson, tmp_path_factory: pytest.TempPathFactory) -> Course:
     """Everything handed in, nothing graded. The hostile ones come between the honest ones."""
-    folder = tmp_path_factory.mktemp("batch") / "calculus"
-    make_course(folder, None)
-    course = Course(folder, lesson_source, [each for each in all_of(lesson_source) if each.student in HONEST])
-    course.nbgrader("generate_assignment", course.name)
-    course.nbgrader("generate_assignment", course.name, "--no-db", language="ru")
-    for submission in [*course.submissions, Submission("plain", "en", HALF)]:
-        _hand_in(course, submission.student, submission.notebook(read(course.released(submission.language))))
+    honest = [each for each in all_of(lesson_source) if each.student in HONEST]
+    course = Course.make(tmp_path_factory.mktemp("batch") / "calculus", lesson_source, submissions=honest)
+    course.hand_in_all()
+    course.hand_in("plain", HALF)
     for number, attack in enumerate(ATTACKS.values()):
-        _hand_in(course, f"h{number}", _hostile(attack, course))
-    place = _place(course, "link")
+        course.hand_in(f"h{number}", json.dumps(_hostile(attack, course)))
+    place = course.submitted("link")
     place.parent.mkdir(parents=True)
-    place.symlink_to(_place(course, "solved-en"))
-    place = _place(course, "pipe")
+    place.symlink_to(course.submitted("solved-en"))
+    place = course.submitted("pipe")
     place.parent.mkdir(parents=True)
     os.mkfifo(place)
-    _place(course, "folder").mkdir(parents=True)
+    course.submitted("folder").mkdir(parents=True)
     (course.folder / "submitted" / "thief").symlink_to(course.folder / "submitted" / "solved-en")
-    beside = _place(course, "h0").parent
+    beside = course.submitted("h0").parent
     beside.joinpath("torch.py").write_text("raise SystemExit(0)", encoding="utf-8")
     beside.joinpath("secret").symlink_to(course.folder / "secret")
     return course
-
-
-def _place(course: Course, student: str) -> Path:
-    return course.folder / "submitted" / student / course.name / f"{course.name}.ipynb"
-
-
-def _hand_in(course: Course, student: str, notebook: Any) -> None:
-    place = _place(course, student)
-    place.parent.mkdir(parents=True)
-    place.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
@@ -111,7 +95,7 @@ def test_batch(course: Course) -> None:
         if attack.flagged:
             assert found["state"] == "flagged", attack.name
             assert any(attack.flagged in reason for reason in found["reasons"]), (attack.name, found["reasons"])
-        page = _place(course, f"h{number}").as_posix().replace("/submitted/", "/autograded/")
+        page = course.submitted(f"h{number}").as_posix().replace("/submitted/", "/autograded/")
         nbformat.validate(read(page))
     for student in ("link", "pipe", "folder"):
         assert results[student]["state"] == "failed"

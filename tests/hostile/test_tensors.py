@@ -6,11 +6,11 @@ import copy
 from collections.abc import Iterator
 
 import pytest
-from host import Host, open_host, points
 
 from autograder.authoring.build import COURSE
 from autograder.grading.limits import Limits
 from autograder.messages.cards import MESSAGES
+from support.assignment import Assignment, open_assignment, points
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
@@ -65,18 +65,20 @@ LIES = {
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+def assignment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assignment]:
     (lesson,) = COURSE.read(["01_leaf_tensors"])
     folder = tmp_path_factory.mktemp("tensors")
-    with open_host(lesson, COURSE.exercises(lesson), folder, LIMITS, ("trainable_weight", "update")) as opened:
+    with open_assignment(lesson, COURSE.exercises(lesson), folder, LIMITS, ("trainable_weight", "update")) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_lying_tensor_earns_nothing(lie: str, host: Host) -> None:
+def test_a_lying_tensor_earns_nothing(lie: str, assignment: Assignment) -> None:
     name, source, trick = LIES[lie]
-    outcome, _ = host.hand_in(
-        copy.deepcopy(host.notebook({name: source.replace("RESULT", trick).replace("AFTER", trick)}, "import torch"))
+    outcome, _ = assignment.hand_in(
+        copy.deepcopy(
+            assignment.notebook({name: source.replace("RESULT", trick).replace("AFTER", trick)}, "import torch")
+        )
     )
     assert outcome.flags == []
     assert points(outcome) == {}
@@ -86,15 +88,15 @@ def test_a_lying_tensor_earns_nothing(lie: str, host: Host) -> None:
         assert f"`{said.parameters['name']}`" in MESSAGES[said.id].format(**said.parameters).read(language)
 
 
-def test_a_class_that_only_shows_itself_costs_nothing(host: Host) -> None:
+def test_a_class_that_only_shows_itself_costs_nothing(assignment: Assignment) -> None:
     shown = "class Named(torch.nn.Parameter):\n    def __repr__(self): return 'mine'\n"
-    solved = host.solved["trainable_weight"].replace("def trainable_weight", "def solved")
+    solved = assignment.solved["trainable_weight"].replace("def trainable_weight", "def solved")
     answer = f"{shown}{solved}\ndef trainable_weight(*case):\n"
     answer += "    return solved(*case).detach().as_subclass(Named).requires_grad_()\n"
-    outcome, _ = host.hand_in(
-        host.notebook({"trainable_weight": answer, "update": host.solved["update"]}, "import torch")
+    outcome, _ = assignment.hand_in(
+        assignment.notebook({"trainable_weight": answer, "update": assignment.solved["update"]}, "import torch")
     )
     assert outcome.flags == []
     assert points(outcome) == {
-        name: host.judge.answers.exercises[name].points for name in ("trainable_weight", "update")
+        name: assignment.judge.answers.exercises[name].points for name in ("trainable_weight", "update")
     }

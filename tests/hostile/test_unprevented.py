@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from attacks import HALF
-from host import Host, open_host, points
 
 from autograder.authoring.source import Lesson
 from autograder.checking.exercise import Exercise
 from autograder.grading.limits import Limits
+from support.assignment import Assignment, open_assignment, points
+from support.attacks.attack import HALF
 
 LIMITS = Limits(cell_seconds=10, total_seconds=30, memory=1 << 30, processes=12, disk_bytes=64 << 20)
 
@@ -38,27 +38,27 @@ code_of(LiveBytes.peak.fget)[0] = code_of(nothing)[0]
 
 
 @pytest.fixture(scope="module")
-def host(
+def assignment(
     lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Host]:
-    with open_host(lesson_source, exercises, tmp_path_factory.mktemp("unprevented"), LIMITS) as opened:
+) -> Iterator[Assignment]:
+    with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("unprevented"), LIMITS) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("name", UNPREVENTED)
-def test_it_pays_and_is_not_seen(name: str, host: Host) -> None:
+def test_it_pays_and_is_not_seen(name: str, assignment: Assignment) -> None:
     exercise, answer = UNPREVENTED[name]
-    outcome, _ = host.hand_in(host.notebook({**HALF, exercise: answer}))
+    outcome, _ = assignment.hand_in(assignment.notebook({**HALF, exercise: answer}))
     assert (outcome.flags, outcome.notes, outcome.ended) == ([], [], None)
-    assert points(outcome)[exercise] > host.points_without(HALF)[exercise]
+    assert points(outcome)[exercise] > assignment.points_without(HALF)[exercise]
 
 
-def test_a_later_cell_shows_hidden_inputs(host: Host) -> None:
+def test_a_later_cell_shows_hidden_inputs(assignment: Assignment) -> None:
     """What an answer has noted of its cases is on the student's page of feedback."""
     noting = HALF["accumulate_uneven"] + "    SEEN.append([x.tolist() for x, _ in batches])\n"
-    raw = host.notebook({**HALF, "accumulate_uneven": noting}, first="SEEN = []", last="print(SEEN)")
-    outcome, notebook = host.hand_in(raw)
+    raw = assignment.notebook({**HALF, "accumulate_uneven": noting}, first="SEEN = []", last="print(SEEN)")
+    outcome, notebook = assignment.hand_in(raw)
     assert (outcome.flags, outcome.notes) == ([], [])
-    expected = host.judge.answers.expected["accumulate_uneven"]
-    hidden = host.judge.answers.exercises["accumulate_uneven"].draw(expected.seed)
+    expected = assignment.judge.answers.expected["accumulate_uneven"]
+    hidden = assignment.judge.answers.exercises["accumulate_uneven"].draw(expected.seed)
     assert str([x.tolist() for x, _ in hidden[0].batches]) in notebook.cells[-1].outputs[0].text

@@ -1,0 +1,242 @@
+"""An instructor's own lesson, in the course folder alone: built, verified, released and graded like ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.authoring.build import private
+from autograder.cli import main
+from autograder.grading.course.create import make_course
+from support.course import Course, make_folder
+from support.submissions import Submission, read
+
+pytestmark = pytest.mark.long
+
+LESSON = '''\
+# %% [markdown] tags=["en"] reading=1
+# # A private lesson
+# %% [markdown] tags=["ru"]
+# # Закрытый урок
+# %% tags=["en"]
+from autograder import start
+
+start("private", language="en")
+# %% tags=["ru"]
+from autograder import start
+
+start("private", language="ru")
+# %%
+from pathlib import Path
+
+import torch
+
+shift = float(Path("data/shift.txt").read_text())  # a file of the lesson's own
+# %% answer="slope"
+def slope(x):
+    """The derivative of the sum of squares of `x`."""
+    ### BEGIN SOLUTION
+    return 2 * x + shift
+    ### END SOLUTION
+# %% alternative="slope"
+def slope(x):
+    return x + x + shift
+# %% alternative="slope"
+def slope(x):
+    x = x.clone().requires_grad_()
+    (x**2).sum().backward()
+    return x.grad + shift
+# %% alternative="slope"
+def slope(x):
+    return torch.func.grad(lambda x: (x**2).sum() + shift * x.sum())(x)
+# %% check="slope"
+from autograder import check
+
+check("slope")
+'''
+
+MODULE = """\
+import torch
+
+from autograder.checking.exercise import Case, aspect, exercise
+from autograder.language import Text
+
+
+@exercise(
+    title=Text("The slope", "Производная"),
+    kind="complete",
+    core=True,
+    minutes=2,
+    aspects=[aspect("slope", 2, en="It is the derivative.", ru="Это производная.")],
+    hints=[Text("One?", "Раз?"), Text("Two?", "Два?"), Text("return ...", "return ...")],
+)
+def slope(answer, case):
+    return {"slope": answer.slope(case.x)}
+
+
+@slope.cases
+def _(rng):
+    yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64) + 1)
+
+
+@slope.mistake(en="It looks as if the factor 2 is missing.", ru="Похоже, что потерян множитель 2.")
+def forgets_the_factor(x):
+    return x
+"""
+
+ANSWERS = {
+    "right": "def slope(x):\n    return 2 * x + shift",
+    "mistaken": "def slope(x):\n    return x + shift - shift",
+    "blank": None,
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    folder = tmp_path_factory.mktemp("private") / "calculus"
+    make_folder(folder)
+    (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
+    (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
+    (lesson,) = private(folder).read()
+    submissions = [
+        Submission(name, language, {} if answer is None else {"slope": answer})
+        for (name, answer), language in zip(ANSWERS.items(), ("en", "ru", "ru"))
+    ]
+    return Course(folder, lesson, submissions)
+
+
+def test_it_passes_the_gate(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--json", "--course", str(course.folder)]) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert (report["lesson"], report["exercise"], report["solution"]) == ("private", "slope", "passed")
+    assert report["mistakes"] == {"forgets_the_factor": "forgets_the_factor"}
+
+
+def test_build_check_finds_what_is_stale(course: Course) -> None:
+    assert main(["build", "--check", "--course", str(course.folder)]) == 0
+    path = course.folder / "source" / course.name / "exercises" / "private.py"
+    path.write_text(MODULE + "\n", encoding="utf-8")
+    assert main(["build", "--check", "--course", str(course.folder)]) == 1
+    assert main(["build", "--course", str(course.folder)]) == 0
+    assert path.read_text(encoding="utf-8") == MODULE
+
+
+SLIPS = {
+    "another name in the call": ("lessons/20_private.py", 'check("slope")', 'check("slpoe")', "# %% check"),
+    "no call at the end": ("lessons/20_private.py", 'check("slope")', "slope", "# %% check"),
+    "an unknown exercise": ("lessons/20_private.py", 'alternative="slope"', 'alternative="slpoe"', "# %% alternative"),
+    "an import that fails": (
+        "exercises/private.py",
+        "import torch\n",
+        "import torch\nimport no_such_module\n",
+        "import no_such",
+    ),
+    "no Python": ("exercises/private.py", "def forgets_the_factor(x):", "def forgets_the_factor(x)", "def forgets"),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+@pytest.mark.parametrize("command", ["build", "verify"])
+def test_a_slip_is_refused_with_file_and_line(command: str, slip: str, tmp_path: Path) -> None:
+    name, right, wrong, begins = SLIPS[slip]
+    for path, text in (("lessons/20_private.py", LESSON), ("exercises/private.py", MODULE)):
+        (tmp_path / path).parent.mkdir()
+        written = text.replace(right, wrong, 1) if path == name else text
+        (tmp_path / path).write_text(written, encoding="utf-8")
+        if path == name:
+            line = next(n for n, each in enumerate(written.splitlines(), 1) if each.startswith(begins))
+    (tmp_path / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (tmp_path / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    # As an instructor types it: from the folder above, with a relative path.
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder.cli", command, "--course", tmp_path.name],
+        cwd=tmp_path.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"{tmp_path.name}/{name}:{line}: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["build", "verify"])
+def test_a_lesson_without_a_number_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "private.py").write_text(LESSON, encoding="utf-8")
+    assert main([command, "--course", str(tmp_path)]) == 1
+    assert "private.py:1: " in (said := capsys.readouterr().err)
+    assert "rename it to 50_private.py" in said
+
+
+def test_it_is_released_graded_and_explained_like_ours(course: Course) -> None:
+    course.release("en")
+    course.release("ru")
+    for submission in course.submissions:
+        folder = course.folder / "submitted" / submission.student / course.name
+        folder.mkdir(parents=True)
+        _hand_out(course, submission.language, folder)
+        nbformat.write(submission.notebook(read(course.released(submission.language))), folder / f"{course.name}.ipynb")
+    # A submission that brings exercises of its own gets the instructor's.
+    (folder / "exercises" / "private.py").write_text("raise RuntimeError", encoding="utf-8")
+    course.nbgrader("autograde", course.name)
+    course.nbgrader("generate_feedback", course.name)
+
+    with course.gradebook() as gradebook:
+        scores = {student: gradebook.find_submission(course.name, student).score for student in ANSWERS}
+    assert scores == {"right": 2, "mistaken": 0, "blank": 0}
+    assert "Похоже, что потерян множитель 2." in course.feedback("mistaken")
+    assert "Производная" in course.feedback("blank")
+    assert "The slope" in course.feedback("right")
+
+
+def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -> None:
+    folder = tmp_path / "calculus"
+    make_folder(folder)
+    begin, end = LESSON.index('# %% tags=["en"]\nfrom autograder import start'), LESSON.index("# %%\nfrom pathlib")
+    (folder / "lessons" / "20_private.py").write_text(LESSON[:begin] + LESSON[end:], encoding="utf-8")
+    (folder / "exercises" / "private.py").write_text(MODULE, encoding="utf-8")
+    (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
+    assert main(["build", "--course", str(folder)]) == 0
+    (lesson,) = private(folder).read()
+    course = Course(folder, lesson, [])
+    course.release("en")
+    course.release("ru")
+    for language, state, other in (("en", "not attempted", "нет ответа"), ("ru", "нет ответа", "not attempted")):
+        release = course.released(language)
+        options = ["--to", "notebook", "--execute", "--allow-errors", "--output", "run"]
+        subprocess.run([sys.executable, "-m", "jupyter", "nbconvert", *options, release.name], cwd=release.parent,
+                       check=True, capture_output=True)  # fmt: skip
+        (card,) = [
+            output.data["text/html"]
+            for cell in read(release.parent / "run.ipynb").cells
+            if cell.cell_type == "code" and 'check("slope")' in cell.source
+            for output in cell.outputs
+        ]
+        assert state in card
+        assert other not in card
+
+
+def _hand_out(course: Course, language: str, folder: Path) -> None:
+    """Give a student what the release holds beside the notebook: the exercise module and its key, no solution."""
+    release = course.released(language).parent
+    beside = sorted(path.relative_to(release) for path in release.rglob("*") if path.suffix in (".py", ".json"))
+    assert beside == [Path("exercises/keys/private.json"), Path("exercises/private.py")]
+    beside.append(Path("data/shift.txt"))
+    assert "2 * x" not in "".join((release / path).read_text(encoding="utf-8") for path in beside)
+    for path in beside:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text((release / path).read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def test_our_lesson_is_untouched_by_private_ones(course: Course) -> None:
+    before = {path: path.read_bytes() for path in (course.folder / "source").rglob("*") if path.is_file()}
+    make_course(course.folder, None)
+    assert {path: path.read_bytes() for path in (course.folder / "source").rglob("*") if path.is_file()} == before

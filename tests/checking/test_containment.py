@@ -1,0 +1,114 @@
+"""Containment: what answers leave behind, what notebooks have switched, and endless loops."""
+
+import contextlib
+import threading
+import time
+
+import pytest
+import torch
+
+from autograder.checking.containment import as_in_a_fresh_process, putting_back
+from autograder.learner import commands as notebook
+from autograder.messages.cards import message
+from support.check import NAME, check, right
+
+SWITCHES = {
+    "grad_mode": lambda: torch.set_grad_enabled(False),
+    "default_dtype": lambda: torch.set_default_dtype(torch.float64),
+    "default_device": lambda: torch.set_default_device("meta"),
+    "anomaly": lambda: torch.set_anomaly_enabled(True),
+    "deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "autocast": lambda: torch.autocast("cpu").__enter__(),
+}
+
+
+LEFT = {
+    **SWITCHES,
+    "dual_level": torch.autograd.forward_ad.enter_dual_level,
+    "saved_tensors_hooks": lambda: torch.autograd.graph.saved_tensors_hooks(torch.detach, torch.detach).__enter__(),
+    "module_hooks": lambda: torch.nn.modules.module.register_module_forward_hook(lambda *_: None),
+    "threads": lambda: threading.Thread(target=FINISH.wait).start(),
+}
+
+
+FINISH = threading.Event()
+
+
+@pytest.fixture
+def as_before():
+    """Whatever a test switches in this process is switched back."""
+    with putting_back([]):
+        yield
+    FINISH.set()
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_an_answer_leaves_behind_is_told_and_put_back(name, language):
+    def leaves_it_behind(model, batches):
+        right(model, batches)
+        LEFT[name]()
+
+    FINISH.clear()
+    verdict = check(leaves_it_behind)
+    assert {note.id for note in verdict.notes} == {f"note.left.{name}"}
+    assert message(f"note.left.{name}", value="|").read(language).partition("|")[0] in verdict.text(language)
+    assert "switch." not in verdict.text(language)
+    FINISH.set()
+    following = check(right)
+    assert (following.state, following.notes) == ("passed", ())
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_what_a_notebook_has_switched_does_not_change_the_verdict(name, language, as_before):
+    SWITCHES[name]()
+    verdict = check(right)
+    assert (verdict.state, [note.id for note in verdict.notes]) == ("passed", [f"note.unusual.{name}"])
+    with as_in_a_fresh_process() as left:
+        pass
+    assert [note.id for note in left] == [f"note.unusual.{name}"]  # the notebook's own setting is back
+
+
+def test_an_endless_loop_is_ended(language, exercises, monkeypatch):
+    def endless(model, batches):
+        while True:
+            with contextlib.suppress(Exception):
+                time.sleep(0.01)
+
+    monkeypatch.setattr(exercises[NAME], "seconds", 0.3)
+    verdict = check(endless)
+    assert verdict.state == "not yet"
+    assert "0.3" in verdict.text(language)
+
+
+def test_only_edits_that_the_solution_does_not_make_are_told(language):
+    def step(w, b, x, y, lr):
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(x @ w + b, y)
+        loss.backward()
+        with torch.no_grad():
+            for parameter in (w, b):
+                parameter -= lr * parameter.grad
+                parameter.grad = None
+        return loss.item()
+
+    def steps_on_the_data_too(w, b, x, y, lr):
+        loss = step(w, b, x, y, lr)
+        y.zero_()
+        return loss
+
+    notebook.start("first_gradient", language=language)
+    assert (check(step, "descend").state, check(step, "descend").notes) == ("passed", ())
+    (note,) = check(steps_on_the_data_too, "descend").notes
+    assert (note.id, note.parameters) == ("note.inputs", {"name": "y"})
+
+
+def test_after_one_endless_case_the_others_are_not_tried(language, exercises, monkeypatch):
+    tried = []
+
+    def endless(model, batches):
+        tried.append(1)
+        while True:
+            pass
+
+    monkeypatch.setattr(exercises[NAME], "seconds", 0.2)
+    assert check(endless).state == "not yet"
+    assert tried == [1]

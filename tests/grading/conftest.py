@@ -1,0 +1,43 @@
+"""Courses that tests of grading share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.cli import main
+from support.course import Course
+from support.first_gradient import FIRST, SOLVED, TAMPERS
+from support.regrading import Place, make_place
+from support.submissions import read
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course with both releases of one assignment. Nothing is handed in."""
+    return Course.make(tmp_path / "course")
+
+
+@pytest.fixture(scope="session")
+def flagged(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """One honest submission, one that tampers, one with a doubled cell, and one that is no notebook; all graded."""
+    course = Course.make(tmp_path_factory.mktemp("flagged") / "course")
+    course.hand_in("ann", SOLVED)
+    course.hand_in("boris", {**SOLVED, FIRST.name: TAMPERS}, language="ru")
+    path = course.hand_in("carl", SOLVED)
+    notebook = read(path)
+    doubled = next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade"))
+    notebook.cells.append(nbformat.from_dict({**doubled, "id": "doubled", "source": "100"}))
+    nbformat.write(notebook, path)
+    course.hand_in("dina", {}).write_text("{")
+    course.copy(course.folder.parent / "stock")
+    main(["grade", str(course.folder)])
+    return course
+
+
+@pytest.fixture(scope="session")
+def place() -> Place:
+    """A course with something to grade again."""
+    return make_place()

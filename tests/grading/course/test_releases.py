@@ -1,0 +1,143 @@
+"""An instructor's course folder over time: what is collected, and what a newer version of the course brings."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder import exercises
+from autograder.authoring.build import COURSE, Collection
+from autograder.cli import main
+from autograder.grading.course.create import make_course
+from support.course import Course
+from support.first_gradient import LESSON, NAME
+from support.submissions import read
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course folder with one lesson released in English."""
+    return Course.make(tmp_path / "course", languages=("en",))
+
+
+# ----------------------------------------------------------------------------------------- files that came by a site
+
+
+FILES = {
+    "alice_03_": {
+        f"alice_{NAME}.ipynb": ("alice", f"{NAME}.ipynb"),
+        f"van_der_berg_{NAME}.ipynb": ("van_der_berg", f"{NAME}.ipynb"),
+    },
+    "Moodle": {
+        f"Иван Петров_4711_assignsubmission_file_/{NAME}.ipynb": ("Иван Петров", f"{NAME}.ipynb"),
+        f"Anna Maria O'Neill_4712_assignsubmission_file/{NAME} (1).ipynb": ("Anna Maria O'Neill", f"{NAME} (1).ipynb"),
+        f"Olga_4713_assignsubmission_file_{NAME}.ipynb": ("Olga", f"{NAME}.ipynb"),
+        "Olga_4713_assignsubmission_onlinetext_/onlinetext.html": None,
+    },
+    "Canvas": {
+        f"petrovivan_4711_98765_{NAME}.ipynb": ("petrovivan", f"{NAME}.ipynb"),
+        f"oneillanna_LATE_4712_98766_{NAME}-1.ipynb": ("oneillanna", f"{NAME}-1.ipynb"),
+    },
+}
+
+
+@pytest.mark.parametrize("site", FILES)
+def test_files_from_a_site_are_collected_with_the_line_of_the_config(course: Course, site: str) -> None:
+    _uncomment(course.folder / "nbgrader_config.py", site)
+    archive = course.folder / "downloaded" / NAME / "archive" / "Submissions-4711.zip"
+    archive.parent.mkdir(parents=True)
+    notebook = course.released("en").read_bytes()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in FILES[site]:
+            file.writestr(name, notebook)
+    course.nbgrader("zip_collect", NAME)
+    found = {path.relative_to(course.folder / "submitted") for path in course.folder.glob("submitted/*/*/*")}
+    wanted = [where for where in FILES[site].values() if where]
+    assert found == {Path(student, NAME, name) for student, name in wanted}
+
+
+def _uncomment(config: Path, site: str) -> None:
+    """Take out the # before the line that follows the one about `site`."""
+    text = config.read_text(encoding="utf-8")
+    config.write_text(re.sub(rf"(\n# {site}.*\n)# (c\.)", r"\1\2", text), encoding="utf-8")
+    assert config.read_text(encoding="utf-8") != text
+
+
+# ------------------------------------------------------------------------------------ a newer version of the lessons
+
+
+LAST = list(COURSE.exercises(LESSON))[-1]
+
+
+def upgrade(course: Course, text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Bring the course up to date from a version of the lesson with `text`. Returns what was said."""
+    (course.folder.parent / "newer").mkdir()
+    path = course.folder.parent / "newer" / f"{NAME}.py"
+    path.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    make_course(course.folder, None, Collection(path.parent, exercises.PACKAGED, path.parent))
+    return capsys.readouterr().out
+
+
+def lesson_text() -> str:
+    return (COURSE.lessons / f"{NAME}.py").read_text(encoding="utf-8")
+
+
+def with_fewer_cells() -> str:
+    """The lesson without its last check: what a version with one cell more or less comes to."""
+    cells = re.split(r"(?m)^(?=# %%)", lesson_text())
+    return "".join(cell for cell in cells if not cell.startswith(f'# %% check="{LAST}"'))
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_an_upgrade_keeps_a_lesson_that_was_handed_in(
+    course: Course, graded: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course.hand_in("ann", {})
+    if graded:
+        assert main(["grade", str(course.folder)]) == 0
+        shutil.rmtree(course.folder / "submitted")  # put away: the gradebook knows
+    before, release = course.source.read_bytes(), course.released("en").read_bytes()
+    said = upgrade(course, with_fewer_cells(), capsys)
+    assert f"kept {course.source}: students have handed in {NAME}" in said
+    assert f"check-{LAST}" in said
+    assert "next run of the course" in said
+    assert course.source.read_bytes() == before
+    course.release("en", "--force")
+    assert course.released("en").read_bytes() == release
+
+
+def test_an_upgrade_says_that_what_was_released_is_old(course: Course, capsys: pytest.CaptureFixture[str]) -> None:
+    course.release("ru")
+    course.hand_in("ann", {})
+    said = upgrade(course, lesson_text().replace("# # ", "# # New: "), capsys)
+    assert f"what is released of {NAME} is old now" in said
+    for language in ("en", "ru"):
+        prefix = "" if language == "en" else f"AUTOGRADER_LANGUAGE={language} "
+        (command,) = re.findall(rf"(?m)^  {prefix}\S+/nbgrader (generate_assignment .* --force.*)$", said)
+        assert "# New: " not in course.released(language).read_text(encoding="utf-8")
+        course.nbgrader(*shlex.split(command), language=language)
+        assert "# New: " in course.released(language).read_text(encoding="utf-8")
+    assert "is old now" not in upgrade_again(course, capsys)
+
+
+def upgrade_again(course: Course, capsys: pytest.CaptureFixture[str]) -> str:
+    newer = course.folder.parent / "newer"
+    make_course(course.folder, None, Collection(newer, exercises.PACKAGED, newer))
+    return capsys.readouterr().out
+
+
+def test_an_upgrade_before_anybody_hands_in_brings_other_cells(
+    course: Course, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = upgrade(course, with_fewer_cells(), capsys)
+    assert "kept" not in said
+    assert f"what is released of {NAME} is old now" in said
+    course.release("en", "--force")
+    ids = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in read(course.released("en")).cells}
+    assert f"check-{LAST}" not in ids

@@ -1,0 +1,32 @@
+"""The config of a course: nbgrader's settings for each language."""
+
+from __future__ import annotations
+
+import pytest
+from nbgrader import preprocessors
+from nbgrader.converters import GenerateAssignment
+from traitlets.config import Config
+
+from autograder.authoring import notebooks
+from autograder.grading.plugin.config import configure
+
+
+@pytest.mark.parametrize(("language", "ending", "dropped"), [("en", "", "ru"), ("ru", "-ru", "en")])
+def test_the_language_of_a_release(language: str, ending: str, dropped: str) -> None:
+    config = Config()
+    configure(config, "calculus", language)
+    once = str(config)
+    configure(config, "calculus", language)
+    assert str(config) == once
+    assert config.CourseDirectory.course_id == f"calculus{ending}"
+    assert config.CourseDirectory.release_directory == f"release{ending}"
+    assert config.OneLanguage.remove_cell_tags == {dropped}
+
+
+def test_nbgraders_own_steps_stay() -> None:
+    config = Config()
+    configure(config, "calculus", "en")
+    steps = config.GenerateAssignment.preprocessors
+    theirs = GenerateAssignment.preprocessors.default()
+    assert steps[0] is notebooks.OneLanguage
+    assert [preprocessors.ClearSolutions if s is notebooks.ClearSolutions else s for s in steps[1:]] == theirs

@@ -1,0 +1,39 @@
+"""Counts of the report: answers of which the same is said are one row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nbformat.v4 import new_output
+
+from autograder import exercises
+from autograder.checking.judge import unobserved
+from autograder.checking.verdict import MIME
+from autograder.grading.report.counts import Answered, Graded
+from autograder.language import Note
+from support.report import EXERCISE
+
+
+def test_answers_of_which_the_same_is_said_are_one_row() -> None:
+    """An endless loop is noticed at a case that depends on how busy the machine was."""
+    asked = exercises.find(EXERCISE)
+    graded = Graded("any", 1, exercises={EXERCISE: Answered(asked)})
+    for student, case in (("ann", 0), ("boris", 1)):
+        verdict = unobserved(asked, "not yet", Note("raised.time", {"seconds": 10}))
+        assert verdict.finding is not None
+        verdict = replace(verdict, finding=replace(verdict.finding, case=case))
+        output = new_output("execute_result", data={MIME: verdict.to_json()}, metadata={"observed": student})
+        graded.add(student, {f"check-{EXERCISE}": {"outputs": [output]}}, {})
+    (row,) = graded.exercises[EXERCISE].wrong(recognised=False)
+    assert row.students == ["ann", "boris"]
+
+
+def test_mistakes_that_one_sentence_names_are_one() -> None:
+    saved = exercises.find("predict_saved")
+    graded = Graded("any", 1, exercises={saved.name: Answered(saved)})
+    for mistake in ("where_keeps_nothing", "relu_keeps_a_mask", "relu_keeps_nothing"):
+        verdict = replace(unobserved(saved, "not yet", Note("absent.stub", {})), mistake=mistake)
+        output = new_output("execute_result", data={MIME: verdict.to_json()}, metadata={"observed": mistake})
+        graded.add(mistake, {f"check-{saved.name}": {"outputs": [output]}}, {})
+    found = [each.students for each in graded.exercises[saved.name].wrong(recognised=True)]
+    assert found == [["relu_keeps_a_mask", "relu_keeps_nothing"], ["where_keeps_nothing"]]

@@ -1,0 +1,158 @@
+"""What the fork server has run leaves nothing that a submission could notice, and never keeps it from being forked."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.authoring.redaction import read_lesson
+from autograder.exercises import PACKAGED
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.sandbox.run_codec import Rehearsal
+
+pytestmark = pytest.mark.long
+
+LESSON = "gradient_accumulation"
+MODULES = read_lesson(PACKAGED / LESSON).redacted()
+LOOK = """
+import sys, threading, torch
+switches = torch.get_default_dtype(), torch.is_grad_enabled()
+from autograder.learner.commands import SESSION
+shell = get_ipython()
+hooks = shell.custom_exceptions, {name: len(each) for name, each in shell.events.callbacks.items()}
+print(SESSION, hooks, shell.compile.flags)
+print("left" in globals(), switches, len(In), threading.active_count(), "random:", torch.rand(2).tolist())
+"""
+CELLS = [
+    "left = 3\nimport torch\ntorch.manual_seed(5)\ntorch.rand(3)",
+    "torch.set_default_dtype(torch.float64)\ntorch.set_grad_enabled(False)",
+    "1 / 0",
+    "x = torch.ones(3, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)",
+]
+STARTS = ['from autograder import start\n\nstart("gradient_accumulation", language="ru")', "left = 5\n1 / 0"]
+THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()"
+
+
+DOUBLED = "numbers = [1, 2]\nawaited = 3\nnumbers"  # a cell that is rehearsed
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    with Engine() as engine:
+        yield engine
+
+
+def seen(engine: Engine) -> str:
+    """What a fresh child prints, which must not have been changed."""
+    with engine.fork() as child:
+        child.ask("begin", lesson="gradient_accumulation", files={})
+        (output,) = child.ask("cell", source=LOOK)["outputs"]
+        assert child.ask("guard")["changed"] == []
+        return str(output["text"])
+
+
+def modules(engine: Engine) -> set[str]:
+    with engine.fork() as child:
+        return set(child.ask("modules")["modules"])
+
+
+def test_only_what_is_imported_stays(engine: Engine) -> None:
+    before, known = seen(engine), modules(engine)
+    assert "wave" not in known
+    engine.rehearse(Rehearsal(LESSON, MODULES, [CELLS, STARTS], ["wave", "no_such_module"]))
+    assert seen(engine) == before
+    assert "wave" in modules(engine)
+
+
+def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
+    before = seen(engine).partition("random:")[0]
+    engine.rehearse(Rehearsal(LESSON, MODULES, [["import wave", THREAD]]))
+    assert engine.alive
+    assert seen(engine).partition("random:")[0] == before
+    assert "wave" not in modules(engine)
+
+
+def test_the_thread_of_torchs_profiler_does_not_undo_the_warm_up(engine: Engine) -> None:
+    cell = "import torch\nfrom autograder.measure import live_bytes\nwith live_bytes():\n    torch.ones(100)"
+    engine.rehearse(Rehearsal(LESSON, MODULES, [[cell]], ["wave"]))
+    assert "wave" in modules(engine)
+    assert seen(engine)
+
+
+def test_more_text_than_a_message_holds_is_rehearsed(engine: Engine) -> None:
+    before = seen(engine)
+    engine.rehearse(Rehearsal(LESSON, MODULES, [[f"import wave\nleft = {'x' * 1_000_000!r}"]]))
+    assert seen(engine) == before
+    assert "wave" in modules(engine)
+
+
+def test_only_a_touched_child_reports_a_change(engine: Engine) -> None:
+    engine.rehearse(Rehearsal(LESSON, MODULES, [STARTS, CELLS]))
+    with engine.fork() as child:
+        child.ask("begin", lesson="gradient_accumulation", files={})
+        assert child.ask("guard")["changed"] == []
+        child.ask("cell", source="import torch\nkept = torch.relu\ntorch.relu = lambda x: x")
+        assert child.ask("guard")["changed"] == ["torch.relu"]
+        child.ask("cell", source="torch.relu = kept")
+        assert child.ask("guard") == {"changed": [], "refused": []}
+
+
+def shown(engine: Engine, *cells: str) -> str:
+    """What the last of some cells shows, in a child."""
+    with engine.fork() as child:
+        child.ask("begin", lesson="gradient_accumulation", files={})
+        answers = [child.ask("cell", source=source) for source in cells]
+    (output,) = answers[-1]["outputs"]
+    return str(output.get("data", output).get("text/plain", output.get("evalue")))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("pass", "[1, 2]"),
+        (
+            "def seven(lines):\n    return [line.replace('2', '7') for line in lines]\n"
+            "get_ipython().input_transformers_post.append(seven)",
+            "[1, 7]",
+        ),
+        (
+            "import ast\nclass Seven(ast.NodeTransformer):\n    def visit_Constant(self, node):\n"
+            "        return ast.Constant(7)\nget_ipython().ast_transformers.append(Seven())",
+            "[7, 7]",
+        ),
+        ("numbers = awaited = 5\nget_ipython().autoawait = False", "[1, 2]"),
+    ],
+)
+def test_a_rehearsed_cell_means_what_the_shell_makes_of_it(engine: Engine, change: str, expected: str) -> None:
+    cold = shown(engine, change, DOUBLED)
+    engine.rehearse(Rehearsal("", "", [["pass", DOUBLED]]))
+    assert shown(engine, change, DOUBLED) == cold == expected
+
+
+def test_a_rehearsed_future_import_changes_the_cells_after_it(engine: Engine) -> None:
+    future, after = "from __future__ import annotations\nx = 1", "def f(a: nowhere): ...\nf.__annotations__"
+    engine.rehearse(Rehearsal("", "", [[future, after]]))
+    assert shown(engine, future, after) == "{'a': 'nowhere'}"
+    assert shown(engine, "x = 1\nx", after) == "name 'nowhere' is not defined"
+
+
+def test_a_rehearsed_cell_is_read_once(engine: Engine) -> None:
+    counted = "compiler = get_ipython().compile\nread = len(compiler._trees), len(compiler._codes)\nread"
+    engine.rehearse(Rehearsal("", "", [[DOUBLED, counted]]))
+    rehearsed, other = shown(engine, DOUBLED, counted), shown(engine, "pass", counted)
+    assert shown(engine, "pass", "pass", counted) > other > rehearsed, "other cells were read, or at another place"
+
+
+def test_a_grader_in_the_background_of_a_script() -> None:
+    """A shell lets such a process ignore Ctrl+C, and so do all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Engine() as other, other.fork() as child:
+            child.ask("begin", lesson="gradient_accumulation", files={})
+            assert child.ask("guard")["changed"] == []
+            (error,) = child.ask("cell", source="import signal\nsignal.raise_signal(signal.SIGINT)")["outputs"]
+            assert error["ename"] == "KeyboardInterrupt"
+    finally:
+        signal.signal(signal.SIGINT, before)

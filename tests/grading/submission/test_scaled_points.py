@@ -1,0 +1,95 @@
+"""Points that an instructor changed in `source/`: scores are scaled, and the card says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import solutions
+from autograder.checking.verdict import MIME
+from support.course import BIN, Course
+from support.submissions import Submission, read
+
+POINTS = {"check-train_epoch": (7, 3), "check-accumulate_equal": (3, 6), "check-accumulate_uneven": (4, 1)}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """A released course with changed points and two submissions: all right, and half of `accumulate_equal` right."""
+    (lesson,) = COURSE.read(["gradient_accumulation"])
+    made = Course.make(tmp_path_factory.mktemp("points") / "calculus", lesson, languages=())
+    notebook = read(made.source)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in POINTS:
+            assert cell.metadata.nbgrader.points == POINTS[name][0]
+            cell.metadata.nbgrader.points = POINTS[name][1]
+    nbformat.write(notebook, made.source)
+    made.release("en")
+    known = COURSE.exercises(lesson)
+    solved = {name: solutions(exercise)[0] for name, exercise in known.items()}
+    # One backward pass over the whole window: the gradient is right, the number of passes is not.
+    concatenated = (
+        "def accumulate_equal(model, batches):\n"
+        "    model.zero_grad()\n"
+        "    x, y = (torch.cat(parts) for parts in zip(*batches))\n"
+        "    mse_loss(model(x), y).backward()\n"
+    )
+    made.hand_in("right", solved)
+    half = Submission("half", "ru", {**solved, "accumulate_equal": concatenated})
+    made.hand_in("half", half.notebook(read(made.released("en"))))
+    subprocess.run([BIN / "autograder", "grade", made.folder], check=True, capture_output=True)
+    return made
+
+
+def _scores(course: Course, student: str) -> dict[str, tuple[float, float]]:
+    with course.gradebook() as gradebook:
+        (notebook,) = gradebook.find_submission(course.name, student).notebooks
+        return {grade.name: (grade.auto_score, grade.max_score) for grade in notebook.grades if grade.name in POINTS}
+
+
+def test_a_right_answer_has_all_points_of_its_cell(course: Course) -> None:
+    expected = {name: (new, new) for name, (_, new) in POINTS.items()}
+    assert _scores(course, "right") == expected
+
+
+def test_a_half_right_answer_has_its_share(course: Course) -> None:
+    assert _scores(course, "half")["check-accumulate_equal"] == (4, 6)
+
+
+def test_the_card_says_both_numbers(course: Course) -> None:
+    cell = next(
+        c
+        for c in read(course.autograded("half")).cells
+        if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal"
+    )
+    (output,) = cell.outputs
+    assert "2 of 3 points" in output.data["text/html"]
+    assert "worth 6 points. This answer earns 4 of them" in output.data["text/html"]
+    assert output.data[MIME]["state"] == "not yet"
+
+
+def test_nbgrader_autograde_gives_the_same(course: Course, tmp_path: Path) -> None:
+    stock = course.copy(tmp_path)
+    stock.nbgrader("autograde", course.name, "--student=half", "--force")
+    assert _scores(stock, "half") == _scores(course, "half")
+
+
+def test_points_changed_after_grading_are_taken_over(course: Course, tmp_path: Path) -> None:
+    changed = course.copy(tmp_path)
+    notebook = read(changed.source)
+    (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == "check-accumulate_equal")
+    cell.metadata.nbgrader.points = 12
+    nbformat.write(notebook, changed.source)
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
+    for command in (["nbgrader", "generate_assignment", course.name, "--force"], ["autograder", "grade", "."]):
+        subprocess.run(
+            [BIN / command[0], *command[1:]], cwd=changed.folder, env=environment, check=True, capture_output=True
+        )
+    assert _scores(changed, "half")["check-accumulate_equal"] == (8, 12)
+    assert _scores(changed, "right")["check-accumulate_equal"] == (12, 12)

@@ -1,0 +1,180 @@
+"""Disks and gradebooks that fail under `autograder grade`; a rerun gives one right result each."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.grading.batch import core_threads, grade
+from autograder.grading.course import gradebook
+from autograder.grading.course.settings import course_settings
+from autograder.grading.submission.pipeline import Result
+from support.regrading import AGAIN, COUNT, EARLIER, NAME, Place
+
+
+def test_who_hands_in_again_is_graded_again_and_nobody_else(place: Place, tmp_path: Path) -> None:
+    here = place.copy(tmp_path / "course")
+    files = {student: here.autograded(student) / f"{NAME}.ipynb" for student in here.students}
+    before = {student: path.stat().st_mtime_ns for student, path in files.items() if path.exists()}
+    results = here.grade()
+    untouched = here.students[AGAIN:EARLIER]
+    assert [student for student in here.students if results[student]["state"] == "unchanged"] == untouched
+    assert [student for student in before if files[student].stat().st_mtime_ns == before[student]] == untouched
+    assert {result["state"] for result in here.grade().values()} == {"unchanged"}
+    here.check_right()
+
+
+def graded_here(here: Place, seen: Callable[[Result, int], None] = lambda result, total: None) -> list[Result]:
+    """Grade in this process. The engine stays for the next call."""
+    with core_threads(2) as executor:
+        return grade(course_settings(here.folder), NAME, executor, ahead=4, seen=seen)
+
+
+def regraded(here: Place) -> None:
+    """Grade again, in this process. The result is right."""
+    assert {result.state for result in graded_here(here)} <= {"graded", "unchanged"}
+    here.check_right()
+
+
+def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[str, dict[str, Any]], str]:
+    """Run a shell script as root of a user and mount namespace, where $GRADE grades the folder in $1.
+
+    A child cannot make namespaces of its own in there, so answers are not isolated.
+    """
+    inside = ["unshare", "--user", "--map-root-user", "--mount"]
+    tried = subprocess.run([*inside, "mount", "-t", "tmpfs", "none", scratch], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"no mounts in a user namespace here: {tried.stderr.strip()}")
+    command = f"{sys.executable} -m autograder.cli grade --json --jobs=2 --isolation=none"
+    done = subprocess.Popen(
+        [*inside, "sh", "-euc", script, "sh", place.folder, scratch],
+        env={**os.environ, "GRADE": command},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return place.finish(done)
+
+
+def test_full_disk(place: Place, tmp_path: Path) -> None:
+    """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
+    here = place.copy(tmp_path / "course")
+    script = """
+        mount -t tmpfs -o size=24m tmpfs $2
+        cp -r $1 $2/course
+        free=$(df --output=avail -k $2 | tail -1)
+        head -c $(( free - 250 ))k /dev/zero > $2/filled
+        status=0
+        $GRADE $2/course || status=$?
+        rm -r $2/filled $1
+        cp -r $2/course $1
+        exit $status"""
+    (tmp_path / "disk").mkdir()
+    status, results, said = in_own_mounts(script, here, tmp_path / "disk")
+    assert status == 1
+    failed = [result for result in results.values() if result["state"] == "failed"]
+    assert 0 < len(failed) < COUNT - EARLIER + AGAIN, (results, said)
+    for result in failed:
+        (reason,) = result["reasons"]
+        assert "No space left on device" in reason or "disk is full" in reason
+        assert NAME in reason or "gradebook" in reason
+    here.check_whole()
+    assert here.by_hand() == place.by_hand()
+    regraded(here)
+
+
+def test_read_only(place: Place, tmp_path: Path) -> None:
+    """Of a course folder that cannot be written, or a gradebook, that is said at once; nothing is changed."""
+    here = place.copy(tmp_path / "course")
+    (tmp_path / "disk").mkdir()
+    for what, why in (("", "must be writable"), ("gradebook.db", "readonly database")):
+        script = f"""
+            mount --bind $1/{what} $1/{what}
+            mount -o remount,bind,ro $1/{what}
+            exec $GRADE $1"""
+        status, results, said = in_own_mounts(script, here, tmp_path / "disk")
+        assert (status, results) == (1, {})
+        assert why in said
+        assert here.book() == place.book()
+    regraded(here)
+
+
+def test_unreadable_folder(place: Place, tmp_path: Path) -> None:
+    """What a student handed in as nobody may read it fails with the reason, and stops nobody else."""
+    here = place.copy(tmp_path / "course")
+    whose, other = here.students[0], here.students[EARLIER]
+    closed = [here.folder / "submitted" / whose, here.folder / "submitted" / other / NAME]
+    # Root may read everything; in a user namespace that does not know it, it is no more than the owner.
+    if subprocess.run(["unshare", "--user", "true"], capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    for folder in closed:
+        folder.chmod(0)
+    status, results, _ = here.finish(here.start("--isolation=none", inside=["unshare", "--user"]))
+    for folder in closed:
+        folder.chmod(0o755)
+    assert status == 1
+    failed = {student: result["reasons"] for student, result in results.items() if result["state"] == "failed"}
+    assert set(failed) == {whose, other}
+    assert all(f"{student}/{NAME}: Permission denied" in failed[student][0] for student in failed)
+    regraded(here)
+
+
+def locked(here: Place) -> sqlite3.Connection:
+    """The gradebook, held by another connection until it is closed. nbgrader waits a tenth of a second for it here."""
+    book = here.folder / "gradebook.db"
+    with (here.folder / "nbgrader_config.py").open("a", encoding="utf-8") as config:
+        config.write(f'\nc.CourseDirectory.db_url = "sqlite:///{book}?timeout=0.1"\n')
+    other = sqlite3.connect(book, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    return other
+
+
+def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path) -> None:
+    here = place.copy(tmp_path / "course")
+    other = locked(here)
+    with ThreadPoolExecutor(1) as pool:
+        end = pool.submit(regraded, here)
+        while not list((here.folder / "autograded").glob("*/.*")) and not end.done():
+            time.sleep(0.01)
+        time.sleep(1)  # one is being written, and waits
+        assert not end.done()
+        other.close()
+        end.result()
+
+
+def test_gradebook_locked_for_too_long(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
+    monkeypatch.setattr(gradebook, "PATIENCE", 0.3)
+    here = place.copy(tmp_path / "course")
+    other = locked(here)
+    failed: list[Result] = []
+
+    def seen(result: Result, total: int) -> None:
+        if result.state == "failed":
+            failed.append(result)
+            if len(failed) == 2:
+                other.close()
+
+    results = graded_here(here, seen)
+    assert [result.reasons for result in failed] == [["the gradebook cannot be written: database is locked"]] * 2
+    assert len(failed) + sum(result.state == "graded" for result in results) == COUNT - EARLIER + AGAIN
+    assert here.by_hand() == place.by_hand()
+    regraded(here)
+
+
+def test_two_graders_at_once(place: Place, tmp_path: Path) -> None:
+    here = place.copy(tmp_path / "course")
+    ends = [here.finish(grader) for grader in (here.start("--force"), here.start("--force"))]
+    refused = [said for status, _, said in ends if status]
+    assert len(refused) < 2
+    assert all("another grader is at work" in said for said in refused)
+    here.check_right()

@@ -1,0 +1,166 @@
+"""Habits of honest students beside right answers: the points of their own `check`, and nobody is accused."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from autograder.authoring.build import COURSE
+from autograder.authoring.source import Lesson
+from autograder.checking.exercise import Exercise
+from autograder.grading.limits import Limits
+from autograder.grading.submission.sanitize import sanitize
+from support import habits
+from support.assignment import Assignment, code_cell, open_assignment, points
+from support.course import Course
+from support.habits import Habit
+from support.submissions import Submission, read
+
+pytestmark = pytest.mark.long
+
+LIMITS = Limits(cell_seconds=60, total_seconds=200, memory=2 << 30)
+
+
+@pytest.fixture(scope="module")
+def assignment(
+    lesson_source: Lesson, exercises: dict[str, Exercise], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Assignment]:
+    with open_assignment(lesson_source, exercises, tmp_path_factory.mktemp("honest"), LIMITS) as opened:
+        yield opened
+
+
+LOSES = ("everything of torch",)  # `range` is torch's then: the answers fail wherever they are run
+
+
+TOGETHER = {
+    "settings": habits.SETTINGS,
+    "threads": habits.THREADS,
+    "looking": habits.LOOKING,
+    "display": habits.DISPLAY,
+    "magics": habits.MAGICS,
+}
+
+
+def _notebook(assignment: Assignment, habit: Habit) -> dict[str, Any]:
+    """The solved assignment with a habit in it."""
+    answer = f"{assignment.solved['accumulate_equal']}\n{habit.answer}"
+    raw = assignment.notebook({**assignment.solved, "accumulate_equal": answer}, first=habit.cell)
+    raw["cells"] = [cell for cell in raw["cells"] if not _is_picture(cell)]
+    imports = next(cell for cell in raw["cells"] if cell["source"].startswith("import torch"))
+    imports["source"] = f"{habit.top}\n{imports['source']}"
+    return raw
+
+
+def _is_picture(cell: dict[str, Any]) -> bool:
+    """A cell of the lesson's own that shows something and takes time."""
+    return cell["source"].startswith("from autograder") and "start(" not in cell["source"] and not cell["metadata"]
+
+
+@pytest.fixture(scope="module")
+def local(assignment: Assignment, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]]:
+    """Points by habit and exercise from the learner's own `check`."""
+    cells = {habit.name: [cell["source"] for cell in _notebook(assignment, habit)["cells"]] for habit in habits.ALL}
+    environment = {**os.environ, "PIP_NO_INDEX": "1", "AUTOGRADER_HOME": str(tmp_path_factory.mktemp("home"))}
+    done = subprocess.run(
+        [sys.executable, Path(habits.__file__).with_name("learner_points.py")],
+        input=json.dumps(cells),
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("habit", habits.ALL, ids=lambda habit: habit.name)
+def test_habit(habit: Habit, assignment: Assignment, local: dict[str, dict[str, float]]) -> None:
+    outcome, _ = assignment.hand_in(_notebook(assignment, habit))
+    assert (outcome.flags, outcome.ended) == ([], None)
+    assert {name: verdict.points for name, verdict in outcome.verdicts.items()} == local[habit.name]
+    assert (local[habit.name] == assignment.all_points()) == (habit.name not in LOSES)
+    assert [habit.refused in note for note in outcome.notes] == [True] * bool(habit.refused)
+
+
+def test_nbgrader_autograde(lesson_source: Lesson, tmp_path: Path, assignment: Assignment) -> None:
+    """All habits of a kind in one notebook, through nbgrader's own command."""
+    course = Course.make(tmp_path / "calculus", lesson_source)
+    for student, together in TOGETHER.items():
+        notebook = Submission(student, "en", assignment.solved).notebook(read(course.released("en")))
+        first = next(number for number, cell in enumerate(notebook.cells) if cell.source.startswith("import torch"))
+        notebook.cells[first].source = "\n".join([*(habit.top for habit in together), notebook.cells[first].source])
+        own = [code_cell(f"habit-{number}", habit.cell) for number, habit in enumerate(together)]
+        notebook.cells[first + 1 : first + 1] = [nbformat.from_dict(cell) for cell in own]
+        course.hand_in(student, notebook)
+    log = course.nbgrader("autograde", course.name)
+    assert "a person has to look" not in log
+    with course.gradebook() as gradebook:
+        for student in TOGETHER:
+            grades = gradebook.find_submission(course.name, student).notebooks[0].grades
+            checks = {grade.name: grade for grade in grades if grade.name.startswith("check-")}
+            assert {name: grade.auto_score for name, grade in checks.items()} == {
+                name: grade.max_score for name, grade in checks.items()
+            }, student
+            assert not any(grade.needs_manual_grade for grade in checks.values()), student
+
+
+def test_keyboard_interrupt_in_an_answer_is_its_own_mistake(assignment: Assignment) -> None:
+    answer = "def accumulate_equal(model, batches):\n    raise KeyboardInterrupt"
+    outcome, _ = assignment.hand_in(assignment.notebook({**assignment.solved, "accumulate_equal": answer}))
+    assert (outcome.flags, outcome.ended) == ([], None)
+    verdict = outcome.verdicts["accumulate_equal"]
+    assert verdict.state == "not yet"
+    assert "KeyboardInterrupt" in verdict.text("en")
+    assert points(outcome) == {
+        name: most for name, most in assignment.all_points().items() if name != "accumulate_equal"
+    }
+
+
+def test_a_compiled_answer_needs_no_compiler(assignment: Assignment) -> None:
+    answer = f"@torch.compile\n{assignment.solved['accumulate_equal'].lstrip()}"
+    outcome, _ = assignment.hand_in(assignment.notebook({**assignment.solved, "accumulate_equal": answer}))
+    assert (outcome.flags, points(outcome)) == ([], assignment.all_points())
+
+
+def test_copies_of_a_check_and_split_answers_are_no_reason_to_look(assignment: Assignment) -> None:
+    raw = assignment.notebook(assignment.solved)
+    ids = [cell["metadata"].get("nbgrader", {}).get("grade_id") for cell in raw["cells"]]
+    answer, check = ids.index("answer-train_epoch"), ids.index("check-train_epoch")
+    half = {**copy.deepcopy(raw["cells"][answer]), "id": "half", "source": "lines_above = 1"}
+    raw["cells"][check + 1 : check + 1] = [{**raw["cells"][check], "id": "below"}]
+    raw["cells"][answer:answer] = [{**raw["cells"][check], "id": "above"}, half]
+    assert sanitize(raw, assignment.released, None).repeated == []
+    outcome, _ = assignment.hand_in(raw)
+    assert (outcome.flags, points(outcome)) == ([], assignment.all_points())
+
+
+def test_copies_that_differ_in_what_is_graded_are_told(assignment: Assignment) -> None:
+    raw = assignment.notebook(assignment.solved)
+    check = next(cell for cell in raw["cells"] if cell["source"].endswith('check("train_epoch")'))
+    raw["cells"].insert(0, {**check, "id": "other", "source": "100"})
+    assert sanitize(raw, assignment.released, None).repeated == ["check-train_epoch"]
+
+
+def test_a_warning_of_the_probe_is_nobodys_fault(tmp_path: Path) -> None:
+    """A known mistake of lesson 01: the probe reads `.grad` of a result, which warns."""
+    (lesson,) = COURSE.read(["leaf_tensors"])
+    exercises = COURSE.exercises(lesson)
+    answer = """
+def leaf_without_gradient():
+    t = 2 * torch.ones(3, requires_grad=True)
+    return t, lambda t: t.sum()
+"""
+    with open_assignment(lesson, exercises, tmp_path, LIMITS) as assignment:
+        filled = Submission("x", "en", {"leaf_without_gradient": answer}).notebook(nbformat.from_dict(assignment.blank))
+        outcome, _ = assignment.hand_in(json.loads(json.dumps(filled)))
+    assert outcome.verdicts["leaf_without_gradient"].mistake is not None
+    assert (outcome.flags, outcome.ended) == ([], None)

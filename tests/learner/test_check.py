@@ -1,0 +1,143 @@
+"""`check` as a notebook calls it: names, words, progress, hints, and the case that failed."""
+
+import linecache
+import os
+import re
+
+import pytest
+import torch
+from torch.nn.functional import mse_loss
+
+import autograder
+from autograder.checking.verdict import Verdict
+from autograder.learner import commands as notebook
+from autograder.learner.session import SESSION, Session
+from autograder.messages.cards import message
+from support.check import NAME, check, raises, right
+
+
+def test_a_missing_name_and_a_stub_are_not_attempted(language, ran):
+    namespace = {"check": autograder.check}
+    exec(f"result = check({NAME!r})", namespace)
+    assert namespace["result"].state == "not attempted"
+    assert check(ran.stubs[NAME]).state == "not attempted"
+    assert check(ran.given["fix_zero_inside"], "fix_zero_inside").state == "not attempted"
+    gaps = check(ran.given["predict_accumulation"], "predict_accumulation")
+    assert gaps.state == "not attempted"
+    assert "w.grad before" in gaps.text(language)
+
+
+def test_given_code_that_was_edited_is_an_attempt(language, lesson_source):
+    """Even if it still does what it did: whoever moved a line to no effect is told so, not that nothing was done."""
+    (given,) = lesson_source.of("given", "fix_zero_inside")
+    edited = given.source.replace("set_to_none=True", "set_to_none=False")
+    assert edited != given.source
+    for source, state in (
+        (given.source, "not attempted"),
+        (f"# mine\n{given.source}  # same", "not attempted"),
+        (edited, "not yet"),
+    ):
+        namespace = {"check": autograder.check, "mse_loss": mse_loss}
+        name = f"<cell {hash(source)}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)  # as IPython does
+        exec(compile(source, name, "exec"), namespace)
+        exec("result = check('fix_zero_inside')", namespace)
+        assert namespace["result"].state == state
+
+
+def test_an_unknown_exercise_offers_the_nearest(language):
+    reply = check(right, "accumulate_unevn")
+    assert repr(reply) == "0"
+    assert "`accumulate_uneven`" in str(reply)
+    assert "`accumulate_uneven`" in str(autograder.hint("accumulate_unevn"))
+    assert "gradient_accumulation" in str(autograder.start("gradient_acumulation"))
+
+
+def test_without_start_a_card_speaks_both_languages():
+    page = check(right)._repr_html_()
+    assert 'lang="en"' in page
+    assert 'lang="ru"' in page
+
+
+def test_one_record_reads_in_either_language(exercises):
+    verdict = check(exercises[NAME].mistakes["sums_the_means"].program)
+    again = Verdict.from_json(verdict.to_json())
+    assert again == verdict
+    for language in ("en", "ru"):
+        assert again.text(language) == verdict.text(language)
+
+
+def test_a_missing_key_is_our_error_not_the_learners(language, monkeypatch, tmp_path):
+    monkeypatch.setattr("autograder.exercises.key_path", lambda lesson: tmp_path / "none.json")
+    verdict = check(right)
+    assert (verdict.state, repr(verdict)) == ("our error", "0")
+    assert NAME in verdict.text(language)
+
+
+def test_hints_come_one_after_the_other_and_solutions_after_passing(language):
+    hints = [str(autograder.hint(NAME)) for _ in range(4)]
+    assert len(set(hints)) == 3
+    assert hints[2] == hints[3]
+    assert "give_up=True" in str(autograder.solution(NAME))
+    assert "/ samples" in str(autograder.solution(NAME, give_up=True))
+    check(right)
+    assert str(autograder.solution(NAME)).count("def accumulate_uneven") == 4
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_card_tells_how_to_draw_what_a_wrong_answer_returned(language):
+    notebook.start("02_graph_and_backward", language=language)
+    namespace = {"check": autograder.check, "reproduce": autograder.reproduce}
+    exec("def safe_sqrt(x):\n    return x.clamp(min=1e-12).sqrt().exp().log()", namespace)
+    exec("verdict = check('safe_sqrt')", namespace)
+    said = namespace["verdict"].text(language)
+    assert message("card.graph").read(language) in said
+    assert "draw(" in namespace["verdict"]._repr_html_()
+    make_case, code = re.findall(r"(case = reproduce.*|from autograder import draw; draw.*)", said)
+    exec(make_case, namespace)
+    exec(code.replace("; ", "; picture = "), namespace)
+    assert "SqrtBackward0" in repr(namespace["picture"])
+
+
+def test_reproduce_rebuilds_the_failing_case(language, exercises):
+    check(exercises[NAME].mistakes["divides_by_count"].program)
+    case = autograder.reproduce(NAME)
+    right(case.model, case.batches)
+    x, y = (torch.cat(parts) for parts in zip(*case.batches, strict=True))
+    (expected,) = torch.autograd.grad(mse_loss(case.model(x), y), case.model.weight)
+    assert torch.allclose(case.model.weight.grad, expected)
+    assert "batches: 3 × (x, y), len(x) = 4, 4, 1" in repr(case)
+
+
+def test_progress_survives_and_keeps_the_best(language, own_home, exercises):
+    assert "accumulate" not in str(autograder.progress())
+    check(right)
+    check(exercises[NAME].mistakes["divides_by_count"].program)
+    with (own_home / "progress.jsonl").open("a") as file:
+        file.write('{"cut of')
+    vars(SESSION).update(vars(Session()))
+    assert re.search(rf"{NAME}\s+passed\s+4/4\s+2", repr(autograder.progress()))
+
+
+def test_nothing_is_written_home_while_nbgrader_runs(language, own_home, monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    check(raises)
+    assert not list(own_home.iterdir())
+    assert "KeyError" in capsys.readouterr().err  # the only thing that Validate shows
+    check(right)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_first_complete_table_is_remembered(language, ran):
+    first = {**ran.solutions["predict_accumulation"], "first": -32.0}
+    assert check(first, "predict_accumulation").mistake == "alias_is_a_snapshot"
+    again = check(ran.solutions["predict_accumulation"], "predict_accumulation")
+    assert again.state == "passed"
+    assert re.search(r"\b4\b.*\b5\b", again.text(language).split("·")[-1])
+
+
+def test_a_file_beside_the_notebook_cannot_stand_in_for_our_exercises(language, tmp_path):
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "gradient_accumulation.py").write_text("raise SystemExit('taken over')")
+    os.chdir(tmp_path)
+    assert check(raises).state == "not yet"

@@ -1,0 +1,494 @@
+"""Explanations of torch errors, each beside the error itself, raised by real torch."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch.autograd.function import once_differentiable
+from torch.utils.checkpoint import checkpoint
+
+from autograder.learner.tracebacks import as_html, as_text
+from autograder.messages.torch_errors import EXPLANATIONS, explain
+
+RAISERS = {}
+
+
+def leaf(n=2):
+    return torch.rand(n, requires_grad=True)
+
+
+def inference_tensor():
+    with torch.inference_mode():
+        return torch.rand(2)
+
+
+def function(forward=lambda ctx, x: x * 1, backward=lambda ctx, grad: grad, **others):
+    """A custom Function made of these parts; a part that is None is left out."""
+    parts = {"forward": forward, "backward": backward, **others}
+    methods = {name: staticmethod(part) for name, part in parts.items() if part}
+    return type("Own", (torch.autograd.Function,), methods)
+
+
+def raises(lesson):
+    def register(raiser):
+        RAISERS[raiser.__name__] = (raiser, lesson)
+        return raiser
+
+    return register
+
+
+@raises("01_leaf_tensors")
+def nothing_requires_grad():
+    torch.rand(2).sum().backward()
+
+
+@raises("01_leaf_tensors")
+def gradient_of_a_constant():
+    torch.autograd.grad(leaf().sum(), torch.rand(2))
+
+
+@raises("01_leaf_tensors")
+def integers_with_requires_grad():
+    torch.tensor([1, 2], requires_grad=True)
+
+
+@raises("01_leaf_tensors")
+def integers_requires_grad_():
+    torch.tensor([1, 2]).requires_grad_()
+
+
+@raises("01_leaf_tensors")
+def integer_parameter():
+    torch.nn.Parameter(torch.tensor([1]))
+
+
+@raises("01_leaf_tensors")
+def switching_a_non_leaf_off():
+    (leaf() * 2).requires_grad = False
+
+
+@raises("01_leaf_tensors")
+def optimizing_a_non_leaf():
+    torch.optim.SGD([leaf() * 2], lr=1)
+
+
+@raises("01_leaf_tensors")
+def tracked_tensor_to_numpy():
+    leaf().numpy()
+
+
+@raises("01_leaf_tensors")
+def array_times_tracked_tensor():
+    np.ones(2) * leaf()
+
+
+@raises("01_leaf_tensors")
+def deepcopy_of_a_non_leaf():
+    copy.deepcopy(leaf() * 1)
+
+
+@raises("01_leaf_tensors")
+def old_constructor():
+    torch.FloatTensor(3, 4, requires_grad=True)
+
+
+@raises("02_graph_and_backward")
+def second_backward():
+    x = leaf()
+    y = (x * x).sum()
+    y.backward()
+    y.backward()
+
+
+@raises("02_graph_and_backward")
+def reading_what_was_freed():
+    y = leaf().exp()
+    node = y.grad_fn
+    y.sum().backward()
+    assert node._saved_result is not None
+
+
+@raises("02_graph_and_backward")
+def gradient_of_something_unused():
+    torch.autograd.grad(leaf().sum(), leaf())
+
+
+@raises("02_graph_and_backward")
+def nan_under_anomaly_detection():
+    with torch.autograd.detect_anomaly(check_nan=True):
+        (torch.zeros(1, requires_grad=True).sqrt() * 0).sum().backward()
+
+
+@raises("02_graph_and_backward")
+def backward_of_a_number():
+    leaf().sum().item().backward()
+
+
+@raises("02_graph_and_backward")
+def node_of_a_leaf():
+    assert leaf().grad_fn.next_functions
+
+
+@raises("03_gradient_accumulation")
+def zeroing_none():
+    leaf().grad.zero_()
+
+
+@raises("03_gradient_accumulation")
+def stepping_with_none():
+    0.1 * leaf().grad
+
+
+@raises("03_gradient_accumulation")
+def unscaling_twice():
+    p, scaler = leaf(), torch.amp.GradScaler("cpu")
+    optimizer = torch.optim.SGD([p], lr=1)
+    scaler.scale(p.sum()).backward()
+    scaler.unscale_(optimizer)
+    scaler.unscale_(optimizer)
+
+
+@raises("03_gradient_accumulation")
+def stepping_without_backward():
+    p, scaler = leaf(), torch.amp.GradScaler("cpu")
+    scaler.scale(p.sum())
+    scaler.step(torch.optim.SGD([p], lr=1))
+
+
+@raises("03_gradient_accumulation")
+def unscaling_half_weights():
+    p, scaler = torch.rand(2).half().requires_grad_(), torch.amp.GradScaler("cpu")
+    scaler.scale(p.sum()).backward()
+    scaler.unscale_(torch.optim.SGD([p], lr=1))
+
+
+@raises("03_gradient_accumulation")
+def grad_of_another_size():
+    leaf().grad = torch.ones(3)
+
+
+@raises("03_gradient_accumulation")
+def grad_of_another_dtype():
+    leaf().grad = torch.ones(2, dtype=torch.float64)
+
+
+@raises("03_gradient_accumulation")
+def grad_that_is_a_number():
+    leaf().grad = 1.0
+
+
+@raises("04_jacobian_products")
+def backward_of_a_vector():
+    (leaf() * 2).backward()
+
+
+@raises("04_jacobian_products")
+def v_of_the_inputs_shape():
+    (leaf() * 2).backward(torch.ones(3))
+
+
+@raises("04_jacobian_products")
+def v_of_another_size():
+    torch.autograd.functional.vjp(lambda x: x * 2, torch.rand(2), torch.rand(3))
+
+
+@raises("04_jacobian_products")
+def no_v_for_a_vector():
+    torch.autograd.functional.vjp(lambda x: x * 2, torch.rand(2))
+
+
+@raises("04_jacobian_products")
+def tangent_of_another_size():
+    torch.func.jvp(torch.sin, (torch.rand(2),), (torch.rand(3),))
+
+
+@raises("04_jacobian_products")
+def func_grad_of_a_vector():
+    torch.func.grad(lambda x: x * 2)(torch.rand(2))
+
+
+@raises("04_jacobian_products")
+def hessian_of_a_vector():
+    torch.autograd.functional.hessian(lambda x: x * 2, torch.rand(2))
+
+
+@raises("04_jacobian_products")
+def item_under_vmap():
+    torch.vmap(lambda x: x * x.item())(torch.rand(3))
+
+
+@raises("04_jacobian_products")
+def if_under_vmap():
+    torch.vmap(lambda x: x if x > 0 else -x)(torch.rand(3))
+
+
+@raises("04_jacobian_products")
+def chance_under_vmap():
+    torch.vmap(lambda x: x + torch.rand(1))(torch.rand(3))
+
+
+@raises("04_jacobian_products")
+def requires_grad_under_func():
+    torch.func.grad(lambda x: x.requires_grad_().sum())(torch.rand(2))
+
+
+@raises("04_jacobian_products")
+def wrong_derivative():
+    doubles = function(forward=lambda ctx, x: x * 2)
+    torch.autograd.gradcheck(doubles.apply, torch.rand(2, dtype=torch.float64, requires_grad=True))
+
+
+@raises("04_jacobian_products")
+def nothing_to_check():
+    torch.autograd.gradcheck(torch.sin, torch.rand(2, dtype=torch.float64))
+
+
+@raises("05_grad_modes_and_in_place")
+def leaf_in_place():
+    x = leaf()
+    x += 1
+
+
+@raises("05_grad_modes_and_in_place")
+def part_of_a_leaf_in_place():
+    x = leaf()
+    x[0] = 1
+
+
+@raises("05_grad_modes_and_in_place")
+def saved_value_overwritten():
+    y = leaf().exp()
+    y += 1
+    y.sum().backward()
+
+
+@raises("05_grad_modes_and_in_place")
+def step_before_backward():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+    loss = model(torch.rand(1, 2)).sum()
+    loss.backward(retain_graph=True)
+    torch.optim.SGD(model.parameters(), lr=1).step()
+    loss.backward()
+
+
+@raises("05_grad_modes_and_in_place")
+def one_of_many_views():
+    first, _ = (leaf() * 1).unbind()
+    first.mul_(2)
+
+
+@raises("05_grad_modes_and_in_place")
+def one_of_a_split():
+    first, _ = (leaf() * 1).split(1)
+    first += 1
+
+
+@raises("05_grad_modes_and_in_place")
+def view_from_no_grad():
+    x = leaf() * 1
+    with torch.no_grad():
+        view = x[:1]
+    view.mul_(2)
+
+
+@raises("05_grad_modes_and_in_place")
+def saving_an_inference_tensor():
+    leaf() * inference_tensor()
+
+
+@raises("05_grad_modes_and_in_place")
+def inference_tensor_requires_grad():
+    inference_tensor().requires_grad_()
+
+
+@raises("05_grad_modes_and_in_place")
+def inference_tensor_in_place():
+    inference_tensor().add_(1)
+
+
+@raises("05_grad_modes_and_in_place")
+def resizing():
+    leaf().resize_(3)
+
+
+@raises("05_grad_modes_and_in_place")
+def detaching_a_view():
+    (leaf() * 1)[:1].detach_()
+
+
+@raises("05_grad_modes_and_in_place")
+def writing_into_out():
+    torch.add(leaf(), leaf(), out=torch.empty(2))
+
+
+@raises("06_saved_tensors")
+def packing_in_place():
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
+        (leaf() * 1).exp()
+
+
+@raises("06_saved_tensors")
+def unpacking_a_number():
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: 1):
+        y = leaf().exp()
+    y.sum().backward()
+
+
+@raises("06_saved_tensors")
+def hooks_twice():
+    y = leaf().exp()  # torch crashes later when a saved tensor with hooks outlives its graph
+    saved = y.grad_fn._raw_saved_result
+    saved.register_hooks(lambda t: t, lambda t: t)
+    saved.register_hooks(lambda t: t, lambda t: t)
+
+
+def recomputed(first, then):
+    runs = iter([first, then])
+    checkpoint(lambda x: next(runs)(x), leaf(), use_reentrant=False).sum().backward()
+
+
+@raises("06_saved_tensors")
+def recomputing_fewer():
+    recomputed(lambda x: x.exp().sin(), lambda x: x.sin())
+
+
+@raises("06_saved_tensors")
+def recomputing_another_shape():
+    recomputed(lambda x: x * x, lambda x: x[:1] * x[:1])
+
+
+@raises("07_custom_functions")
+def methods_that_are_not_static():
+    type("Old", (torch.autograd.Function,), {"forward": lambda self, x: x})()(leaf())
+
+
+@raises("07_custom_functions")
+def one_gradient_for_two_inputs():
+    function(forward=lambda ctx, x, k: x * k).apply(leaf(), 2).sum().backward()
+
+
+@raises("07_custom_functions")
+def gradient_of_another_shape():
+    function(backward=lambda ctx, grad: torch.ones(3)).apply(leaf()).sum().backward()
+
+
+@raises("07_custom_functions")
+def gradient_that_is_a_number():
+    function(backward=lambda ctx, grad: 2.0).apply(leaf()).sum().backward()
+
+
+@raises("07_custom_functions")
+def saving_a_number():
+    function(forward=lambda ctx, x: ctx.save_for_backward(x, 2.0)).apply(leaf())
+
+
+@raises("07_custom_functions")
+def no_backward():
+    function(backward=None).apply(leaf()).sum().backward()
+
+
+@raises("07_custom_functions")
+def no_jvp():
+    with torch.autograd.forward_ad.dual_level():
+        function().apply(torch.autograd.forward_ad.make_dual(torch.rand(2), torch.ones(2)))
+
+
+@raises("07_custom_functions")
+def no_setup_context():
+    own = function()
+    torch.func.grad(lambda x: own.apply(x).sum())(torch.rand(2))
+
+
+@raises("07_custom_functions")
+def dirty_but_not_returned():
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x * 2
+
+    function(forward=forward).apply(leaf() * 1)
+
+
+@raises("07_custom_functions")
+def twice_through_once_differentiable():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    own, x = function(forward, once_differentiable(lambda ctx, grad: 2 * grad * ctx.saved_tensors[0])), leaf()
+    (first,) = torch.autograd.grad(own.apply(x).pow(2).sum(), x, create_graph=True)
+    first.sum().backward()
+
+
+@raises("08_gradient_hooks")
+def hook_on_a_constant():
+    torch.rand(2).register_hook(print)
+
+
+@raises("08_gradient_hooks")
+def retain_grad_on_a_constant():
+    torch.rand(2).retain_grad()
+
+
+def hooked(hook):
+    x = leaf()
+    x.register_hook(hook)
+    x.sum().backward()
+
+
+@raises("08_gradient_hooks")
+def hook_that_changes_the_size():
+    hooked(lambda grad: grad.sum())
+
+
+@raises("08_gradient_hooks")
+def hook_that_changes_the_dtype():
+    hooked(lambda grad: grad.double())
+
+
+@raises("08_gradient_hooks")
+def hook_that_returns_a_number():
+    hooked(lambda grad: 1.0)
+
+
+@raises("08_gradient_hooks")
+def post_accumulate_hook_on_a_non_leaf():
+    (leaf() * 2).register_post_accumulate_grad_hook(print)
+
+
+def raised_text(raiser):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns before some of these errors
+        try:
+            raiser()
+        except Exception as error:
+            return str(error)
+    raise AssertionError(f"{raiser.__name__} raised nothing")
+
+
+@pytest.mark.parametrize("name", RAISERS)
+def test_torch_really_says_so(name):
+    raiser, lesson = RAISERS[name]
+    found = explain(raised_text(raiser))
+    assert found is not None
+    assert found.lesson == lesson
+
+
+def test_no_explanation_without_a_real_error():
+    explained = {id(explain(raised_text(raiser))) for raiser, _ in RAISERS.values()}
+    assert [each.pattern.pattern for each in EXPLANATIONS if id(each) not in explained] == []
+
+
+def test_other_errors_are_left_alone():
+    for error in ("division by zero", "name 'x' is not defined", "'NoneType' object has no attribute 'foo'", ""):
+        assert explain(error) is None
+
+
+def test_both_languages():
+    found = explain(raised_text(second_backward))
+    assert "retain_graph=True" in as_text(found, "en")
+    assert "02_graph_and_backward" in as_text(found, "ru")
+    assert as_text(found, None) == as_text(found, "en") + "\n" + as_text(found, "ru")
+    assert '<div lang="ru">' in as_html(found, "ru")
+    assert "<code>retain_graph=True</code>" in as_html(found, "ru")

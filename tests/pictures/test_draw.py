@@ -1,0 +1,220 @@
+"""`draw`: a picture and the same facts as text, in both languages, whatever it is given."""
+
+from __future__ import annotations
+
+import struct
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from IPython.core.formatters import DisplayFormatter
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from autograder import draw
+from autograder.authoring.lint import BANNED
+from autograder.language import LANGUAGES
+from autograder.learner.session import SESSION
+from autograder.messages.drawing import WORDS
+from autograder.pictures.draw import Picture
+from autograder.pictures.graph.fold import fold
+from support import graphs
+from support.graphs import AWKWARD
+from support.pictures import drawn, shown, squeezed, words_of
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", AWKWARD)
+def test_every_awkward_graph_is_drawn_and_told(name: str, language: str) -> None:
+    SESSION.language = language
+    picture = drawn(AWKWARD[name]())
+    svg, png, text, metadata = shown(picture)
+    assert png.startswith(b"\x89PNG")
+    size = metadata["image/png"]
+    assert [1.5 * size["width"], 1.5 * size["height"]] == pytest.approx(struct.unpack(">II", png[16:24]), abs=2)
+    written, graph = squeezed(words_of(svg)), fold(picture.graph)
+    for tensor in graph.tensors:  # every name, kind and gradient, in the picture and in the text
+        if tensor.kind in ("leaf", "output"):
+            gradient = tensor.grad or ".grad–" if tensor.grad_kept else ""
+            for fact in (tensor.name, WORDS[f"kind.{tensor.kind}"].read(language), gradient):
+                assert squeezed(fact) in written
+                assert squeezed(fact) in squeezed(text)
+    total = f"{graph.saved_bytes:,}B" if language == "en" else f"{graph.saved_bytes}Б"
+    assert (total in written) == (total in squeezed(text))
+    assert graph.saved_bytes == 0 or total in written
+
+
+def test_the_picture_and_its_text_tell_the_same() -> None:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    scale = torch.tensor([2.0, 2.0, 2.0])
+    h = x * scale
+    e = h.exp()
+    loss = (e * e + 1).sum()
+    svg, _, text, _ = shown(draw(loss))
+    assert str(draw(loss)) == text
+    expected = [
+        "Backward graph of loss: 6 nodes",
+        "x",
+        "leaf · requires_grad",
+        "scale",
+        "constant",
+        "h",
+        "intermediate",
+    ]
+    expected += ["output", ".grad –", ".grad not kept", "Σ 2 gradients add up here", "no gradient", "= [1, 2, 3]"]
+    expected += ["saved other = scale", "(3,) float32", "12 B", "+0 B: same storage", "+0 B: an input", "held"]
+    for fact in expected:
+        assert squeezed(fact) in squeezed(words_of(svg)), fact
+        assert squeezed(fact.removeprefix("saved ")) in squeezed(text), fact
+
+
+def test_a_number_is_shown_as_it_was_written() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = (1.0001 * x).sum()
+    assert "saved other = 1.0001 · a number · held" in str(draw(loss))
+
+
+def test_gradients_are_a_dash_before_backward_and_values_after() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    m = torch.ones(2, 2, requires_grad=True)
+    h = m @ x
+    h.retain_grad()
+    loss = h.sum()
+    assert str(draw(loss)).count(".grad –") == 3
+    loss.backward()
+    after = str(draw(loss))
+    assert ".grad –" not in after
+    assert ".grad = [2, 2]" in after
+    assert ".grad = [1, 1]" in after
+    assert "(2, 2) float32; .grad = ‖·‖ = 3.162" in after
+    assert "a second backward() through these nodes is an error" in after
+
+
+NOT_GRAPHS = {
+    "leaf": (torch.ones(2, requires_grad=True), "is a leaf: you made it"),
+    "constant": (torch.ones(2), "does not require a gradient"),
+    "integers": (torch.tensor([1, 2]), "int64 values"),
+    "text": ("loss", "expects a tensor, or several, and got str"),
+    "number": (0.5, "A number has no graph"),
+    "nothing": ((), "expects a tensor, or several, as in draw(loss)"),
+    "none": (None, "got NoneType"),
+    "array": (np.ones(2), "got ndarray"),
+    "module": (torch.nn.Linear(1, 1), "draw(model(x))"),
+    "function": (torch.sin, "got builtin_function_or_method"),
+    "mixture": ([torch.ones(1), "x"], "got str"),
+    "object": (SimpleNamespace(a=1), "got SimpleNamespace"),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_GRAPHS)
+def test_what_has_no_graph_gets_a_picture_and_a_sentence(kind: str) -> None:
+    value, sentence = NOT_GRAPHS[kind]
+    svg, _, text, _ = shown(draw(value))
+    assert squeezed(sentence) in squeezed(words_of(svg))
+    assert sentence in text
+    assert text.startswith("No backward graph")
+
+
+def test_an_inference_tensor_and_a_refused_view_say_what_they_are() -> None:
+    with torch.inference_mode():
+        frozen = torch.ones(2)
+    assert "frozen was made under inference_mode()" in str(draw(frozen))
+    whole = torch.ones(2, 2, requires_grad=True).clone()
+    part, _ = whole.unbind()
+    whole.mul_(2)
+    assert "torch refuses to say" in str(draw(part))
+
+
+def test_several_outputs_may_be_given_one_by_one_or_in_a_container() -> None:
+    x = torch.ones(2, requires_grad=True)
+    one, two = x.sum(), x.prod()
+    graph = draw(one, two).graph
+    assert [graph.tensors[index].name for index in graph.outputs] == ["one", "two"]
+    assert draw([one, two]).graph == draw({"a": one, "b": two}).graph == graph
+
+
+def test_inside_transforms_and_modes_of_torch() -> None:
+    pictures = []
+
+    def squares(x: torch.Tensor) -> torch.Tensor:
+        y = (x * x).sum()
+        pictures.append(draw(y))
+        return y
+
+    torch.func.grad(squares)(torch.ones(3))
+    torch.vmap(squares)(torch.ones(2, 3))
+    with FakeTensorMode():
+        squares(torch.ones(3, requires_grad=True))
+    first, second, third = pictures
+    assert [node.name for node in first.graph.nodes][:2] == ["SumBackward0", "MulBackward0"]
+    assert [note.id for note in second.graph.notes] == ["note.constant"]
+    assert [tensor.names for tensor in third.graph.tensors if tensor.kind == "leaf"] == [("x",)]
+    assert all(shown(picture)[1] for picture in pictures)
+
+
+def test_names_are_those_of_the_function_that_draws() -> None:
+    def inside(y: torch.Tensor) -> Picture:
+        local = y * 2
+        return draw(local)
+
+    x = torch.ones(2, requires_grad=True)
+    names = {name for tensor in inside(x.sin()).graph.tensors for name in tensor.names}
+    assert names == {"local", "y"}
+
+
+def test_names_cannot_become_markup() -> None:
+    svg = shown(drawn(AWKWARD["names_with_markup"]()))[0]
+    assert squeezed("<br/>") in squeezed(words_of(svg))
+    tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
+    assert tags <= {"svg", "g", "a", "title", "text", "path", "polygon", "ellipse", "polyline"}
+
+
+def test_screen_readers_get_the_caption() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = x.exp().sum()
+    root = ET.fromstring(shown(draw(loss))[0])
+    assert root.attrib["role"] == "img"
+    assert "Kept for backward beyond the inputs: 8 B" in root.attrib["aria-label"]
+
+
+def test_in_a_cell_the_picture_is_stored_for_every_kind_of_reader() -> None:
+    x = torch.ones(2, requires_grad=True)
+    data, metadata = DisplayFormatter().format(draw(x.sum()))
+    output = nbformat.v4.new_output("execute_result", {**data, "image/png": "aGk="}, metadata=metadata)
+    nbformat.validate(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[output])]))
+    assert set(data) == {"image/svg+xml", "image/png", "text/plain"}
+
+
+def test_a_picture_stays_as_it_was_and_keeps_nothing_alive() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = x.exp().sum()
+    before = draw(loss)
+    said = str(before)
+    loss.backward()
+    assert str(before) == said
+    assert str(draw(loss)) != said
+
+
+def test_numbers_are_written_as_the_language_does() -> None:
+    x = torch.ones(1000, requires_grad=True)
+    loss = x.exp().sum()
+    assert "inputs: 4,000 B." in str(draw(loss))
+    SESSION.language = "ru"
+    assert "тензоров: 4\N{NO-BREAK SPACE}000 Б." in str(draw(loss))
+
+
+@pytest.mark.parametrize("id", WORDS)
+def test_every_sentence_exists_in_both_languages(id: str) -> None:
+    text = WORDS[id]
+    assert text.placeholders_agree()
+    assert all(text)
+    assert not [stem for stem in BANNED if stem in text.ru.lower()]
+
+
+def test_random_pictures_tell_their_total() -> None:
+    for step in graphs.STEPS:
+        picture = drawn(graphs.run([(step, 0, 1), ("mul", 3, 0), ("tanh", 4, 0)]))
+        total = picture.graph.saved_bytes
+        assert f"inputs: {total:,} B" in str(picture) or total == 0

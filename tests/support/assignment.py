@@ -1,0 +1,106 @@
+"""An assignment on which submissions of tests are graded, and the notebooks that are handed in to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.authoring.notebooks import source_notebook, student_notebook
+from autograder.authoring.source import Lesson, solutions
+from autograder.checking.exercise import Exercise
+from autograder.grading.course import hidden_cases as hidden
+from autograder.grading.limits import Limits
+from autograder.grading.sandbox.engine import Engine
+from autograder.grading.submission.judgement import LessonJudge
+from autograder.grading.submission.notebook_run import Outcome, run_notebook
+from autograder.grading.submission.sanitize import Released, sanitize
+from autograder.grading.submission.self_test import warm_up
+from support.submissions import Submission
+
+EXERCISES = ("predict_accumulation", "accumulate_equal", "accumulate_uneven", "train_epoch", "is_right")
+_NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
+
+
+@dataclass
+class Assignment:
+    """Where submissions are handed in: an engine, the assignment, and a folder beside the course."""
+
+    engine: Engine
+    judge: LessonJudge
+    released: dict[str, Released]
+    blank: dict[str, Any]
+    solved: dict[str, str]
+    folder: Path
+    asked: tuple[str, ...]  # exercises whose cells are handed in
+    plain: dict[str, dict[str, float]] = field(default_factory=dict)  # points without a trick, by answers
+
+    def hand_in(self, raw: dict[str, Any]) -> tuple[Outcome, Any]:
+        """Grade a notebook; its outcome and what becomes of it."""
+        clean = sanitize(raw, self.released, None)
+        return run_notebook(self.engine, clean.notebook, self.judge, {}), clean.notebook
+
+    def notebook(self, answers: dict[str, str], first: str = "", last: str = "") -> dict[str, Any]:
+        """The assignment's imports, answers and checks, with a cell of one's own before and one after them."""
+        filled = Submission("x", "en", answers).notebook(nbformat.from_dict(self.blank))
+        raw: dict[str, Any] = json.loads(json.dumps(filled))
+        raw["cells"] = [
+            code_cell("namespace", _NAMESPACE),
+            *(cell for cell in raw["cells"] if cell["cell_type"] == "code" and self._is_needed(cell)),
+            code_cell("last", last),
+        ]
+        raw["cells"].insert(3, code_cell("first", first))
+        return raw
+
+    def points_without(self, answers: dict[str, str]) -> dict[str, float]:
+        key = json.dumps(answers)
+        if key not in self.plain:
+            outcome, _ = self.hand_in(self.notebook(answers))
+            assert not outcome.flags
+            self.plain[key] = points(outcome)
+        return self.plain[key]
+
+    def all_points(self) -> dict[str, float]:
+        """The points of right answers."""
+        return {name: self.judge.answers.exercises[name].points for name in EXERCISES}
+
+    def _is_needed(self, cell: dict[str, Any]) -> bool:
+        role, _, name = cell["metadata"].get("nbgrader", {}).get("grade_id", "").partition("-")
+        return name in self.asked if role else cell["source"].startswith(("import torch", "from autograder import"))
+
+
+def code_cell(name: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": name, "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+
+
+def points(outcome: Outcome) -> dict[str, float]:
+    return {name: verdict.points for name, verdict in outcome.verdicts.items() if verdict.points}
+
+
+@contextmanager
+def open_assignment(
+    lesson: Lesson, exercises: dict[str, Exercise], folder: Path, limits: Limits, asked: tuple[str, ...] = EXERCISES
+) -> Iterator[Assignment]:
+    """Start an engine for an assignment whose course lies in an empty `folder`."""
+    (folder / "course").mkdir()
+    (folder / "course" / "secret").write_text("SECRET" * 10, encoding="utf-8")
+    folder.joinpath("course").chmod(0o777)
+    blank = student_notebook(source_notebook(lesson, exercises), "en")
+    judge = LessonJudge(hidden.expected_results(folder / "course", lesson, exercises))
+    released = {}
+    for cell in blank.cells:
+        ours = cell.metadata.get("nbgrader")
+        if ours:
+            locked = ours.locked or (ours.grade and not ours.solution)
+            released[ours.grade_id] = Released(
+                cell.cell_type, cell.source, ours.get("checksum"), locked, ours.get("points"), ours.solution, ours.task
+            )
+    solved = {name: solutions(exercise)[0] for name, exercise in exercises.items()}
+    with Engine(limits) as engine:
+        warm_up(engine, lesson, exercises, {})
+        yield Assignment(engine, judge, released, blank, solved, folder / "course", asked)

@@ -1,0 +1,63 @@
+"""Graphs and pictures, read in the plainest way."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import torch
+
+from autograder import draw
+from autograder.pictures.draw import Picture
+from support.graphs import Made
+
+
+def drawn(made: Made) -> Picture:
+    """`draw` called by someone with these variables."""
+    picture: Picture = eval("draw(*_outputs)", {**made.names, "draw": draw, "_outputs": made.outputs})
+    return picture
+
+
+def walk(made: Made) -> tuple[list[Any], list[tuple[str, int, str | None, int]]]:
+    """Nodes and edges, read in the plainest way."""
+    nodes: list[Any] = []
+    waiting = [y.grad_fn for y in made.outputs if y.grad_fn is not None]
+    while waiting:
+        node = waiting.pop()
+        if node not in nodes:
+            nodes.append(node)
+            waiting += [to for to, _ in node.next_functions if to is not None]
+    edges = [
+        (type(node).__name__, slot, None if to is None else type(to).__name__, output)
+        for node in nodes
+        for slot, (to, output) in enumerate(node.next_functions)
+    ]
+    return nodes, edges
+
+
+def gradients(made: Made) -> list[object]:
+    """What backward leaves in the leaves, as text; and the error that it ends with, if it does."""
+    nodes, _ = walk(made)
+    leaves = [node.variable for node in nodes if type(node).__name__ == "AccumulateGrad"]
+    try:
+        torch.autograd.backward(made.outputs, [torch.ones_like(y) for y in made.outputs])
+        ended = ""
+    except (RuntimeError, OSError) as error:
+        ended = str(error)
+    return [*(str(leaf.grad) for leaf in leaves), ended]
+
+
+def shown(picture: Any) -> tuple[str, bytes, str, dict[str, Any]]:
+    """SVG, PNG, text and the metadata that a notebook stores."""
+    bundle, metadata = picture._repr_mimebundle_()
+    return bundle["image/svg+xml"], bundle["image/png"], bundle["text/plain"], metadata
+
+
+def words_of(svg: str) -> str:
+    """All that is written in the picture, line breaks of the caption undone."""
+    return " ".join(" ".join(text.itertext()) for text in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
