@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -222,6 +223,45 @@ def test_a_lesson_that_does_not_call_start_speaks_its_language(tmp_path: Path) -
         ]
         assert state in card
         assert other not in card
+
+
+def test_a_lesson_may_be_a_package(tmp_path: Path) -> None:
+    """Built, released, checked by the learner and graded like a single module."""
+    folder = tmp_path / "calculus"
+    make_folder(folder)
+    (folder / "lessons" / "20_private.py").write_text(LESSON, encoding="utf-8")
+    (folder / "lessons" / "20_private" / "data").mkdir(parents=True)
+    (folder / "lessons" / "20_private" / "data" / "shift.txt").write_text("3.5", encoding="utf-8")
+    package = folder / "exercises" / "private"
+    package.mkdir()
+    (package / "__init__.py").write_text('EXERCISES = ("slope",)\n', encoding="utf-8")
+    (package / "common.py").write_text("LOWEST = 1\n", encoding="utf-8")
+    module = MODULE.replace("float64) + 1", "float64) + LOWEST").replace(
+        "from autograder.language import Text\n", "from autograder.language import Text\n\nfrom .common import LOWEST\n"
+    )
+    (package / "slope.py").write_text(module, encoding="utf-8")
+    assert main(["build", "--accept", "private", "--course", str(folder)]) == 0
+    assert main(["build", "--check", "--course", str(folder)]) == 0
+    (lesson,) = private(folder).read()
+    course = Course(folder, lesson)
+    course.release("en")
+    release = course.released("en").parent
+    handed_out = {path.relative_to(release).as_posix() for path in release.rglob("*.*") if "exercises" in path.parts}
+    names = ("__init__.py", "common.py", "key.json", "slope.py")
+    assert handed_out == {f"exercises/private/{name}" for name in names}
+
+    learner = tmp_path / "learner"
+    shutil.copytree(release, learner)
+    check = f"shift = 3.5\n{ANSWERS['mistaken']}\nfrom autograder import check\nprint(check('slope'))"
+    command = [sys.executable, "-c", f"from autograder import start\nstart('private')\n{check}"]
+    said = subprocess.run(command, cwd=learner, capture_output=True, text=True, check=True).stdout
+    assert "the factor 2 is missing" in said
+
+    for student, answer in ANSWERS.items():
+        course.hand_in(student, {} if answer is None else {"slope": answer})
+    results = course.grade()
+    assert {student: result["score"] for student, result in results.items()} == {"right": 2, "mistaken": 0, "blank": 0}
+    assert results["mistaken"]["mistakes"] == {"slope": "forgets_the_factor"}
 
 
 def _hand_out(course: Course, language: str, folder: Path) -> None:
