@@ -18,8 +18,8 @@ STATUS = 130  # exit status after Ctrl+C, as in shells
 class Interrupt:
     """A handler of SIGINT that ends this process immediately.
 
-    Use it as a context manager. `kept` is the message on finished work and how to continue; the grader updates it.
-    `clean` is called at the end.
+    Use it as a context manager. `kept` is printed: it tells what is finished and how to continue, and grading keeps it
+    up to date. `clean` is a function that is called before the exit.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._before)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        """Print the line and exit.
+        """Print `kept`, kill all child processes and exit.
 
-        The stack is not unwound: writing may be cut off at any step (see `batch`), and threads that wait for an endless
-        loop would block.
+        The stack is not unwound: threads that wait for a student's endless loop would block. Writing may be cut off at
+        any step (see `batch`).
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the progress line
