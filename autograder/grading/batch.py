@@ -84,7 +84,7 @@ def grade(
 
 
 class Batch:
-    """The submissions of one assignment, and everything needed to run them."""
+    """A grading run of one assignment: submissions, gradebook, remarks."""
 
     def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
@@ -203,7 +203,10 @@ class Batch:
         return result
 
     def _write_graded(self, graded: GradedSubmission) -> Result:
-        """Write a graded submission in the steps that the module's docstring names. Returns the updated result."""
+        """Write a graded submission: a temporary folder, then the gradebook, then the final folder.
+
+        Returns the updated result.
+        """
         result, place = graded.result, self._place(graded.result.student)
         try:
             with temporary_sibling(place) as folder:

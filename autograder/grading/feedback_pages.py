@@ -46,7 +46,8 @@ class Pages:
 def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     """Make the missing and outdated feedback pages of one assignment, or of all graded ones.
 
-    With `release`, all pages go to nbgrader's exchange. Returns the exit status: 1 if a page failed.
+    With `release`, all pages go to nbgrader's exchange. Returns the exit status: 1 if a page could not be made or
+    released.
     Raises UserError with the remedy if nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
@@ -97,9 +98,9 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
 
 @contextlib.contextmanager
 def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
-    """Copy feedback pages in the block, under the names of the submitted notebooks.
+    """Copy feedback pages to the names of the submitted notebooks in the block.
 
-    nbgrader's fetch_feedback expects a page with the name of the student's notebook file.
+    nbgrader's command fetch_feedback expects HTML files with these names.
     """
     with contextlib.ExitStack() as copies:
         for student in students:
@@ -135,7 +136,8 @@ def _digest(folder: Path, submission: SubmittedAssignment) -> str:
 def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
     """Return whether the feedback pages in the folder `place` are up to date.
 
-    `digest` is the current hash of the graded notebooks in `folder`. nbgrader removes the stored hash with a page.
+    `folder` holds the graded notebooks, and `digest` is the current hash of the data to show. The folder `place` also
+    holds the hash of the data that the pages show. nbgrader removes that hash together with the pages.
     """
     try:
         made_from = json.loads((place / _RECORD).read_text(encoding="utf-8"))["from"]

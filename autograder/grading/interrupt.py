@@ -1,4 +1,4 @@
-"""Ctrl+C during grading: one line, no process left, exit status 130."""
+"""Ctrl+C during grading: one message, no process left, exit status 130."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Interrupt:
     def _end(self, number: int, frame: FrameType | None) -> None:
         """Print `kept`, kill all child processes and exit.
 
-        The stack is not unwound: threads that wait for a student's endless loop would block. Writing may be cut off at
-        any step (see `batch`).
+        The stack is not unwound: threads that wait for a student's endless loop would block. Results stay consistent at
+        any moment (see `batch`).
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the progress line

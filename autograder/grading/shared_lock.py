@@ -1,4 +1,4 @@
-"""A lock that many threads share or one thread holds alone."""
+"""A lock that several threads share or one thread holds alone."""
 
 from __future__ import annotations
 

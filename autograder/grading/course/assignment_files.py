@@ -1,4 +1,4 @@
-"""The files of an assignment: data, and the exercises of a private lesson."""
+"""An assignment's own files: data, and exercises of a private lesson."""
 
 from __future__ import annotations
 

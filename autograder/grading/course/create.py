@@ -26,7 +26,7 @@ _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wro
 
 
 class NoCourse(UserError):
-    """The failure to create a course folder, with the reason and the remedy."""
+    """The failure to create a course folder, with a remedy."""
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:

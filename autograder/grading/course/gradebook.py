@@ -1,4 +1,4 @@
-"""Access to nbgrader's gradebook through its own models, one transaction per submission."""
+"""Access to nbgrader's database of grades, one transaction per submission."""
 
 from __future__ import annotations
 

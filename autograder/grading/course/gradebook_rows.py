@@ -16,9 +16,9 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """The cells of a released notebook that a submission's rows refer to.
+    """The cells of a released notebook, by database id.
 
-    `graded` and `commented` map a cell's database id to the grade id.
+    `graded` holds the grade ids of graded cells, `commented` those of cells that nbgrader comments on.
     """
 
     id: str
@@ -29,7 +29,10 @@ class NotebookLayout:
 
 @dataclass(frozen=True)
 class AssignmentLayout:
-    """The notebooks of an assignment, and whether the assignment has a due date."""
+    """The layout of an assignment's notebooks.
+
+    `due` tells whether the assignment has a due date.
+    """
 
     id: str
     due: bool

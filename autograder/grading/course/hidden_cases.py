@@ -125,7 +125,10 @@ def modules_behind(known: Iterable[Exercise]) -> set[Path]:
 
 
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
-    """Return a hash that changes whenever the expected results may change."""
+    """Return a hash that changes whenever the expected results may change.
+
+    `known` holds the exercises and `seeds` the seeds of their hidden cases, by exercise name.
+    """
     parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
     found = hashlib.sha256("\0".join([*parts, *known]).encode())

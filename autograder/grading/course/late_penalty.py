@@ -1,4 +1,4 @@
-"""Late penalties: a course's own rule, applied to the notebooks of a submission."""
+"""Late penalties of a submission's notebooks, by a course's own rule."""
 
 from __future__ import annotations
 

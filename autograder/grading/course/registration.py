@@ -1,4 +1,4 @@
-"""Registration of assignments that the gradebook lacks."""
+"""Registration of assignments that are missing from the gradebook."""
 
 from __future__ import annotations
 

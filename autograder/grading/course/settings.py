@@ -1,4 +1,4 @@
-"""The settings in nbgrader_config.py: folders, languages, sandbox limits."""
+"""The settings in a course's nbgrader_config.py: folders, languages, sandbox limits."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CourseSettings:
         return self._path(self.directory.feedback_directory, student, assignment)
 
     def was_released(self, assignment: str, language: str) -> bool:
-        """Return whether an assignment was released in a language."""
+        """Return whether an assignment has a release in `language` ("en" or "ru")."""
         first = str(self.directory.release_directory)
         for other in LANGUAGES[1:]:
             first = first.removesuffix(f"-{other}")

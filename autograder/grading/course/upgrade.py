@@ -1,4 +1,4 @@
-"""Safety checks for a newer version of a lesson in a running course."""
+"""Safety checks before a lesson of a running course is upgraded."""
 
 from __future__ import annotations
 

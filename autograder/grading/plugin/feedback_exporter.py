@@ -43,7 +43,7 @@ class Grades(GetGrades):  # type: ignore[misc]
 
 
 class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
-    """An exporter of feedback pages in English or Russian, with the exercises' titles."""
+    """An exporter of feedback pages in English or Russian, with exercise titles."""
 
     @property
     def default_config(self) -> Config:

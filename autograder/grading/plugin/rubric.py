@@ -1,4 +1,4 @@
-"""Rubrics of manually graded questions on formgrader's submission page."""
+"""Rubrics for manual grading, shown in formgrader beside a student's answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ShowRubric(Preprocessor):  # type: ignore[misc]
 def _rubrics(resources: Any) -> dict[str, str]:
     """Return the rubrics by grade id.
 
-    There are none without a source notebook, or on a page that is not formgrader's page of a submission.
+    There are none without a source notebook, or if the notebook is not shown for manual grading.
     """
     if "submission_id" not in resources:
         return {}

@@ -1,4 +1,4 @@
-"""Counts for the class report: verdicts by exercise, groups of similar wrong answers.
+"""Counts for the class report: verdicts, and groups of similar wrong answers.
 
 Submissions are not run, imported or trusted. Only verdicts on the lesson's own exercises count. Answers are quoted as
 text.
@@ -27,8 +27,8 @@ FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading it
 class Wrong:
     """A group of similar wrong answers to one exercise.
 
-    They share a recognised mistake, whose name is `mistake`. If `mistake` is None, they share the same observed
-    behaviour or the same error. `verdict` belongs to one of the answers.
+    The answers share a recognised mistake, whose name is `mistake`. If `mistake` is None, the answers share the same
+    observed behaviour or the same error. `verdict` belongs to one of the answers.
     """
 
     exercise: Exercise

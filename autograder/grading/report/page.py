@@ -1,4 +1,4 @@
-"""The command `autograder report`: an HTML page for the instructor on an assignment."""
+"""The command `autograder report`, which writes an HTML page for the instructor."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .plots import COLOURS, bins, histogram, shares
 from .reason_translation import in_both_languages
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
-_LEADING = 3  # misunderstandings at the top of the page
-_LONGEST = 3000  # characters of an answer on the page
+_LEADING = 3  # misunderstandings at the top of the HTML page
+_LONGEST = 3000  # characters of an answer that are shown
 
 
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
@@ -62,7 +62,7 @@ class _Page:
     """
 
     def __init__(self, graded: Graded, language: str, folder: Path) -> None:
-        self.graded, self.language, self._folder = graded, language, folder  # the page's folder
+        self.graded, self.language, self._folder = graded, language, folder  # the HTML file's folder
         self.words = {name: text.read(language) for name, text in WORDS.items()}
         self.total = len(graded.scores)
 
@@ -87,7 +87,7 @@ class _Page:
 
     @property
     def tiles(self) -> list[tuple[str, str, str, str]]:
-        """The number tiles at the top: number, label, maximum and link of each."""
+        """The tiles at the top, one per number: number, label, maximum score and link target."""
         scores = list(self.graded.scores.values())
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
@@ -122,7 +122,7 @@ class _Page:
         return bins(list(self.graded.scores.values()), self.graded.maximum)
 
     def states(self, answered: Sequence[Answered]) -> list[str]:
-        """Return the states that occur, in display order."""
+        """Return the states that any of these exercises has, in display order."""
         found = {state for each in answered for state in +each.states}
         return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 

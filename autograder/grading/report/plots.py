@@ -1,6 +1,6 @@
 """The plots of the class report, as SVG.
 
-Their colours follow the light, dark or print style of the HTML page.
+The colours follow the light, dark or print style of the HTML page.
 """
 
 from __future__ import annotations

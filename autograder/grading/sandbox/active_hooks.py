@@ -20,7 +20,7 @@ _Handlers = dict[int, Callable[..., object]]
 
 
 class ActiveHooks:
-    """A comparison of the active hooks with those of the fork server."""
+    """The active hooks, compared with those of the fork server at creation."""
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()
@@ -30,8 +30,8 @@ class ActiveHooks:
     def in_order(self) -> Iterator[None]:
         """Switch off a notebook's trace functions, import hooks and signal handlers in the block.
 
-        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off: it would see
-        the grader's own stack frames.
+        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off, because the
+        grader's own stack frames would be visible to that function.
         """
         sys.settrace(None)
         sys.setprofile(None)
@@ -66,6 +66,6 @@ class ActiveHooks:
 def _handlers() -> _Handlers:
     """Return the signal handlers that are Python functions, by signal number.
 
-    The interpreter passes them the interrupted stack frame.
+    The interpreter passes each handler the interrupted stack frame.
     """
     return {number: found for number in _SIGNALS if callable(found := _signal.getsignal(number))}

@@ -29,7 +29,7 @@ _MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may b
 _LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))
 # Library code that inspects stack frames or memory for its caller: judge the caller instead. Logging, printing a
 # traceback and starting a debugger are allowed. A debugger's later commands run below `trace_dispatch`, on top of the
-# student's own frame.
+# student's own stack frame.
 _LENDING = re.compile(
     r".*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
     r"|.*/bdb\.py:(?!Bdb\.trace_dispatch$).*|.*/(?:pdb|IPython/core/debugger)\.py:\w*Pdb\..*"

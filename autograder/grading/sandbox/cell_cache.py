@@ -61,7 +61,7 @@ _COMMENT = re.compile(r"\s*(#[^\r]*)?")
 class Transformers(TransformerManager):  # type: ignore[misc]
     """The input transformers of IPython, skipped for cells without a magic.
 
-    Their tokenizing takes longer than compiling.
+    Tokenizing a cell takes longer than compiling it.
     """
 
     def __init__(self) -> None:

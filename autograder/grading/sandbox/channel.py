@@ -95,8 +95,8 @@ class Channel:
         """Return the next message, which must begin to arrive within `seconds`.
 
         `look` is called every 0.2 seconds while waiting. An exception from `look` ends the wait.
-        Raises Closed if the peer is gone, TimedOut if no message has begun in time, Malformed if the message is
-        invalid.
+        Raises Closed if the peer is gone, TimedOut if no message has begun in time.
+        Raises Malformed if the message is invalid.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._wait_for(_HEAD, deadline, look)

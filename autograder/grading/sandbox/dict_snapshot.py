@@ -47,7 +47,7 @@ _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
 class DictSnapshot:
-    """A snapshot of one dict: the positions and values of its words in memory."""
+    """A snapshot of one dict: positions and values of its memory words."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self._kept = items, tuple(items)  # keeps its memory alive, and its names' addresses taken
@@ -75,8 +75,8 @@ class DictSnapshot:
 def _entries(head: _Words) -> NDArray[np.int64] | None:
     """Return the positions in `_memory` of a dict's entries, or None if the layout is unknown.
 
-    `head` holds the words at the beginning of the dict. Each row of the result is an entry: key and value, or only the
-    value if a class keeps the keys.
+    `head` holds the words at the beginning of the dict. The result is an array with a row per entry: key and value. If
+    a class keeps the keys, a row holds only the value.
     """
     count, _, keys, values = map(int, head)
     if not keys:
@@ -113,7 +113,7 @@ _VERSIONED = _has_versions()
 
 
 class DictSnapshots:
-    """Snapshots of many dicts, compared together."""
+    """Snapshots of many dicts, compared in one operation of NumPy."""
 
     def __init__(self, tables: Iterable[DictSnapshot]) -> None:
         self._all = list(tables)

@@ -50,8 +50,9 @@ class Engine:
         return self._server.alive
 
     def fork(self) -> StudentProcess:
-        """Return a new child that has run nothing yet. It may use the CPU cores of the calling thread.
+        """Return a new child that has run nothing yet.
 
+        The child may use the CPU cores of the calling thread.
         Raises CannotIsolate if the kernel refuses isolation, Ended if the fork server is gone.
         """
         ours, theirs = socket.socketpair()

@@ -71,9 +71,9 @@ def make(user: int) -> None:
 
 
 def _cover(exercises: Path) -> None:
-    """Hide the folder `exercises` of the package, except its `__init__.py`, which looks up exercises.
+    """Hide the package's folder `exercises` except `__init__.py`, which looks up exercises.
 
-    Its modules hold mistakes, and its keys hold expected results.
+    The modules in this folder hold mistakes, and the answer keys hold expected results.
     """
     loader = (exercises / "__init__.py").read_bytes()
     _mount("tmpfs", str(exercises), "tmpfs", _NO_SUID | _NO_DEV, "size=1m,mode=755")

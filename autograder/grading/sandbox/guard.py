@@ -36,7 +36,7 @@ _GUARDED = re.compile(
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
-)  # modules with names that probes and our own code use
+)  # modules with names that probes and the course's code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
@@ -81,7 +81,7 @@ class _Names:
 class Guard:
     """A detector of changes to recorded names and functions.
 
-    It is created in the fork server before any student code runs, and keeps the original objects alive.
+    A guard is created in the fork server before any student code runs, and keeps the original objects alive.
     """
 
     def __init__(self, exercises: LessonModules) -> None:

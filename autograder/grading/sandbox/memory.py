@@ -1,13 +1,13 @@
-"""Heap layout of the fork server, for children that copy few memory pages.
+"""Heap layout of the fork server, with which children copy few pages.
 
-The heap is contiguous, in huge pages, and its free blocks are filled in advance. A child that allocated in a free block
-would copy the memory page around the block.
+The heap is contiguous, in huge memory pages, and its free blocks are filled in advance. A child that allocated in a
+free block would copy the memory page around the block.
 
 For a huge page that a child only reads, the kernel needs one page table entry instead of 512. Each entry is copied at
 the fork and freed at the child's end.
 
-This needs the GNU C library, and version 2.35 for huge pages (`fork_server_process` requests them). Elsewhere nothing
-happens, and children are slower.
+This layout needs the GNU C library, and version 2.35 for huge pages (`fork_server_process` requests them). Elsewhere
+nothing happens, and children are slower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .libc import libc
 
-_HUGE = 2 << 20  # bytes of a huge page
+_HUGE = 2 << 20  # bytes of a huge memory page
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt, from <malloc.h>
 _ROOM, _MOST = 32 << 20, 256 << 20  # bytes: headroom for later allocations; the most that filling free blocks may take
 _SMALL = range(512, 0, -16)  # bytes: sizes that Python allocates in its own arenas, in steps of its rounding

@@ -2,8 +2,8 @@
 
 Only kernel features are needed, no system package.
 
-Isolated processes see the interpreter, the installed packages and the standard libraries, all read-only. They see empty
-home and temporary folders, and only their own processes. They have no network and no capabilities, and can get none.
+Isolated processes see the interpreter, the installed packages and the standard libraries, all read-only. The home and
+temporary folders are empty. No other processes are visible. There is no network, no capability, and no way to get one.
 
 The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. Each child is
 isolated further (`new_pid_namespace` in the fork server, `isolate_child` in the child).
@@ -36,7 +36,7 @@ _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES,
 _CAPABILITIES_3 = 0x20080522
 _SYS_PTRACE, _SYS_ADMIN = 19, 21
 
-INSIDE, NOBODY = 1000, 65534  # the user inside; the user outside if the grader is root, to whom limits do not apply
+INSIDE, NOBODY = 1000, 65534  # user id in the sandbox; id outside if the grader is root, who has no limits
 _ALL = ["0", "0", "4294967295"]  # the uid_map of the machine itself, which maps all users to themselves
 
 
@@ -109,7 +109,7 @@ def isolate_child(limits: Limits) -> None:
     _seal()
     _limit(limits)
     if may_look:  # a grader without the capability could not measure the child's memory any more
-        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # prevents opening /proc/*/mem inside
+        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # closes /proc/*/mem to the child
 
 
 def _effective_capabilities() -> int:

@@ -1,4 +1,4 @@
-"""JSON encoding of rehearsals and probe runs, with strict decoding."""
+"""JSON encoding of rehearsals and of observations, with strict decoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _MOST = 50  # notes on one run, or edited inputs
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The code that a fork server runs before any child, as JSON data."""
+    """The code that a fork server runs before any child.
+
+    All fields are JSON data.
+    """
 
     lesson: str
     modules: dict[str, str] = field(default_factory=dict)  # source without mistakes; empty for a private lesson
@@ -36,7 +39,10 @@ def pack_run(run: Run) -> dict[str, Any]:
 
 
 def unpack_run(data: Any) -> Run:
-    """Return the run that `pack_run` encoded. Raises ValueError for any other data."""
+    """Return the run (the observation of one case) that `pack_run` encoded.
+
+    Raises ValueError for any other data.
+    """
     try:
         core = {key: data[key] for key in (("raised",) if "raised" in data else ("values", "edited"))}
         run = decode_run(core)

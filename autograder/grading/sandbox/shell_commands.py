@@ -1,4 +1,4 @@
-"""Shell commands and the `%store` database of an isolated notebook.
+"""Shell commands and the `%store` database of a notebook in the sandbox.
 
 There is no terminal, and the home folder is empty.
 """
@@ -31,7 +31,10 @@ def run_command(command: str) -> int:
 
 
 class Store(dict[str, Any]):
-    """A replacement of IPython's database `db` in memory, for `%cd`, `%bookmark` and `%store`."""
+    """An in-memory replacement of IPython's database `db`.
+
+    `%cd`, `%bookmark` and `%store` use the database.
+    """
 
     def keys(self, pattern: str | None = None) -> Any:
         """Return the keys that match a file name pattern such as `auto*`, or all keys."""

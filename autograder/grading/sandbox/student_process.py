@@ -40,7 +40,7 @@ class StudentProcess:
 
     def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
         self._channel, self._handle, self._limits = channel, handle, limits
-        # The fork server sees numbers of another PID namespace; the kernel gives the number in ours.
+        # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
 

@@ -34,7 +34,7 @@ from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads
 
-# Prefixes of our files. Exercises' modules are executed from text, under names like the last two.
+# Prefixes of the course's files. Exercises' modules are executed from text, under names like the last two.
 _OURS = (f"{Path(__file__).parents[2]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
 _TRIES = 3  # attempts at an observation while another thread runs
 

@@ -1,4 +1,4 @@
-"""The choice of the submitted notebooks to grade, by content, not only name."""
+"""The choice of the submitted notebook to grade, also by its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of a submission's cells, reduced to safe types and limited in size."""
+"""Outputs of a submission's cells, reduced to safe types and limited sizes."""
 
 from __future__ import annotations
 

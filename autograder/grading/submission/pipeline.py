@@ -48,7 +48,7 @@ class Result:
 
 @dataclass
 class GradedSubmission:
-    """A submission that was run but not written yet."""
+    """A submission that was run, but whose grades are not written yet."""
 
     result: Result
     digest: str = ""  # of the submitted files; empty if the next grading must grade them again
@@ -85,7 +85,7 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
         why = describe_error(error, folder)
     except CannotIsolate as error:
         why = f"its process could not be isolated: {error}"
-    except Exception as error:  # our bug, but only in this submission: the others are graded
+    except Exception as error:  # a bug of the grader, but only in this submission: the others are graded
         why = fault(error)
     return GradedSubmission(Result(student, "failed", reasons=[why]))
 

@@ -62,7 +62,10 @@ class Released:
 
 @dataclass
 class Sanitized:
-    """The notebook to run, and grade ids of cells that differ from the release."""
+    """The notebook to run, and cells that differ from the release.
+
+    The cells are given by grade id.
+    """
 
     notebook: NotebookNode
     missing: list[str] = field(default_factory=list)  # released cells that the student deleted
