@@ -245,7 +245,7 @@ class Batch:
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
         """Return whether formgrader is to flag each notebook of a submission, by notebook name.
 
-        A notebook that is left out keeps its flag, which an instructor has set.
+        A notebook that is left out keeps its flag: only an instructor has set that flag.
         """
         ours = bool(self._remarks.read(student).everything)
         flags = {}

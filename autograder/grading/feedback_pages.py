@@ -33,9 +33,9 @@ _RECORD = ".autograder-feedback.json"  # in a student's feedback folder: a hash 
 
 @dataclass
 class Pages:
-    """The students of one assignment, by the outcome of making their pages.
+    """The outcome of making the feedback pages of one assignment, by student.
 
-    `made` had missing or outdated pages, `kept` had current ones. `failed` holds the error by student.
+    `made` lists students with new pages, `kept` those whose pages were up to date. `failed` holds the error by student.
     """
 
     made: list[str] = field(default_factory=list)
@@ -98,7 +98,7 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
 
 @contextlib.contextmanager
 def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
-    """Copy feedback pages to the names of the submitted notebooks in the block.
+    """Copy feedback pages to the names of the submitted notebooks, for the `with` block only.
 
     nbgrader's command fetch_feedback expects HTML files with these names.
     """

@@ -150,7 +150,7 @@ def judge_again(
 
 @contextlib.contextmanager
 def _graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
-    """Let the grader use the fork server `starting` in the block, and close all graders afterwards.
+    """Let the grader use the fork server `starting` in the `with` block. Afterwards close all graders.
 
     Fatal errors in the block become UserErrors with the remedy.
     """

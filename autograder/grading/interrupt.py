@@ -18,8 +18,8 @@ STATUS = 130  # exit status after Ctrl+C, as in shells
 class Interrupt:
     """A handler of SIGINT that ends this process immediately.
 
-    Use it as a context manager. `kept` is printed: it tells what is finished and how to continue, and grading keeps it
-    up to date. `clean` is a function that is called before the exit.
+    Use it as a context manager. `kept` is the message to print, on finished work and how to continue; grading updates
+    this message. `clean` is a function that is called before the exit.
     """
 
     def __init__(self) -> None:

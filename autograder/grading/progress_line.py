@@ -14,10 +14,10 @@ _NAMED = 3  # students in the line
 
 
 class Progress:
-    """A progress line: number of results, speed, remaining time.
+    """A progress line on one assignment: number of results, speed, remaining time.
 
-    `name` is the assignment's. `interrupt` prints how far grading got if Ctrl+C is pressed, and is updated. Without a
-    terminal there is no line.
+    `interrupt` holds the message for Ctrl+C, which is updated with each result. `force` tells whether all submissions
+    are graded again. Without a terminal there is no line.
     """
 
     def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:

@@ -125,7 +125,10 @@ def _cell(notebook: NotebookNode, name: str) -> NotebookNode | None:
 
 
 def _put(path: Path, name: str, cell: NotebookNode) -> None:
-    """Replace the outputs of one cell in the notebook file `path`. The new ones are those of `cell`."""
+    """Replace the outputs of the cell with the grade id `name` in the notebook file `path`.
+
+    The new outputs are those of `cell`.
+    """
     if not path.is_file():
         return
     notebook = nbformat.read(path, as_version=4)

@@ -19,7 +19,7 @@ class SharedLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the lock in the block, together with other threads, but not with an exclusive one."""
+        """Hold the lock in the `with` block, together with other threads, but not with an exclusive one."""
         with self._changed:
             self._changed.wait_for(lambda: not self._wanting)
             self._sharing += 1
@@ -32,7 +32,7 @@ class SharedLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone in the block. Waits until no other thread holds the lock, and blocks new ones."""
+        """Hold the lock alone in the `with` block. Waits for the threads that hold the lock, and blocks new ones."""
         with self._changed:
             self._wanting += 1
             self._changed.wait_for(lambda: not self._sharing)

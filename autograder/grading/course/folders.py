@@ -34,9 +34,9 @@ class Record:
 
 @contextlib.contextmanager
 def locked(root: Path, assignment: str) -> Iterator[None]:
-    """Lock an assignment in the block, against a second grader in the course folder `root`.
+    """Keep a second grader away from an assignment during the `with` block, by a lock file.
 
-    The kernel releases the lock when the process ends.
+    `root` is the course folder. The kernel releases the lock when the process ends.
     Raises UserError if another grader holds the lock, or the course folder cannot be written.
     """
     folder = root / ".autograder"

@@ -67,8 +67,8 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
 def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
     """Return the expected results of a lesson on the hidden cases of the course in the folder `course`.
 
-    `known` holds the lesson's exercises by name. The results are cached in `.autograder` until the lesson, the checker,
-    torch or the secret changes.
+    `known` holds the lesson's exercises by name. The results are cached in `.autograder` until the lesson, the checking
+    code, torch or the secret changes.
     Raises UserError with the remedy if the secret is missing or invalid.
     """
     secret = _secret(course)
@@ -119,7 +119,7 @@ def _secret(course: Path) -> str:
 
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
-    """Return the Python files on which expected results depend: the exercises' modules and the checker."""
+    """Return the Python files on which expected results depend: the exercises' modules and the checking code."""
     modules = (file for each in known for file in module_files(path_of(each)).values())
     return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 

@@ -157,7 +157,7 @@ def _is_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _in(folder: Path) -> Iterator[None]:
-    """Change the working folder to `folder` in the block."""
+    """Change the working folder to `folder` in the `with` block."""
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -15,7 +15,7 @@ from .late_penalty import seconds_late
 class Standing:
     """Points, late penalty and review state of one submission.
 
-    `score` is without the penalty; both are in points.
+    `score` and `penalty` are in points. The penalty is not subtracted from the score.
     """
 
     score: float

@@ -50,7 +50,8 @@ class Wrong:
 class Answered:
     """The counts of one exercise: submissions by state, groups of wrong answers.
 
-    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`. `alike` holds the groups by an arbitrary key.
+    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`. `alike` holds the groups by the key that `_kind`
+    returns.
     """
 
     exercise: Exercise
@@ -186,7 +187,7 @@ def _state(verdict: Verdict | None) -> str:
 
 
 def _fault(verdict: Verdict) -> tuple[str, str]:
-    """Return why a check failed: "tampered" or "fault" (a bug in the checker), and the details."""
+    """Return why a check failed: "tampered" or "fault" (a bug in the checking code), and the details."""
     note = verdict.finding.got[0] if verdict.finding and verdict.finding.got else Note("", {})
     said = note.parameters if isinstance(note.parameters, dict) else {}
     if note.id == "fault.tampered":

@@ -28,7 +28,7 @@ class ActiveHooks:
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
-        """Switch off a notebook's trace functions, import hooks and signal handlers in the block.
+        """Switch off a notebook's trace functions, import hooks and signal handlers in the `with` block.
 
         Afterwards import hooks and signal handlers are restored. A trace or profile function stays off, because the
         grader's own stack frames would be visible to that function.

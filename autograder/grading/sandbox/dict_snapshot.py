@@ -113,7 +113,7 @@ _VERSIONED = _has_versions()
 
 
 class DictSnapshots:
-    """Snapshots of many dicts, compared in one operation of NumPy."""
+    """Snapshots of many dicts, compared all at once."""
 
     def __init__(self, tables: Iterable[DictSnapshot]) -> None:
         self._all = list(tables)

@@ -80,8 +80,8 @@ class Engine:
     def rehearse(self, asked: Rehearsal) -> None:
         """Let the fork server run the rehearsal `asked`: a lesson's exercises, released cells and probes.
 
-        Must be called before any child is forked. A fork server that cannot be forked afterwards is replaced by one
-        that only loads the exercises.
+        Children that are forked later inherit the effects. A fork server that cannot be forked afterwards is replaced
+        by one that only loads the exercises.
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:

@@ -40,7 +40,7 @@ def visible() -> list[Path]:
 
 
 def make(user: int) -> None:
-    """Assemble the root file system of the sandbox in a folder. `change` makes it the root.
+    """Assemble the root file system of the sandbox in a folder, for `change`.
 
     The caller must be the first process of a PID namespace, in a new mount namespace. `user` is the number of the only
     user in the sandbox.
@@ -82,7 +82,10 @@ def _cover(exercises: Path) -> None:
 
 
 def change() -> None:
-    """Make the assembled file system this process's root. Raises CannotIsolate if the kernel refuses."""
+    """Make the file system that `make` has assembled this process's root.
+
+    Raises CannotIsolate if the kernel refuses.
+    """
     os.chdir(_NEW_ROOT)
     check("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
     os.chdir("/")

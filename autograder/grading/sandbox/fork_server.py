@@ -75,7 +75,7 @@ class ForkServer:
         os._exit(0)
 
     def do_rehearse(self, told: int) -> None:
-        """Load a lesson's exercises, and run its cells and probes, before any child is forked.
+        """Load a lesson's exercises, and run its cells and probes, for children that are forked later.
 
         `told` is the descriptor of a JSON file with the fields of a `Rehearsal`.
         Answers with `single`: whether this process started no new thread and can still be forked.

@@ -61,9 +61,10 @@ class _Arenas(ctypes.Structure):
 
 @contextlib.contextmanager
 def gc_frozen() -> Iterator[None]:
-    """Disable garbage collection in the block. Afterwards exclude all existing objects from collections.
+    """Disable garbage collection in the `with` block. Afterwards exempt all existing objects from it.
 
-    Collecting torch's objects takes as long as ten submissions. In a child a collection would copy every memory page.
+    Collecting torch's objects takes as long as ten submissions. In a child a garbage collection would copy every memory
+    page.
     """
     gc.disable()
     try:

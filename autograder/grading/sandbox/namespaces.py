@@ -44,8 +44,8 @@ def isolate_fork_server() -> None:
     """Isolate the calling process from the machine's processes and mounts.
 
     Must be called before torch is imported, while the process is small.
-    Returns in a new process, the first of its PID namespace. The calling process waits for the new process, and ends
-    when it ends.
+    Returns in a new process, the first of its PID namespace. The calling process waits for the new process, and exits
+    with the same status.
     Raises CannotIsolate in the calling process if the kernel refuses.
     """
     # Root of the machine: in a container with user namespaces, root is an ordinary user of the machine.
@@ -76,7 +76,7 @@ def enter_root() -> None:
 
 @contextlib.contextmanager
 def new_pid_namespace() -> Iterator[None]:
-    """Make the process that is forked in the block the first one of a new PID namespace."""
+    """Make the process that is forked in the `with` block the first one of a new PID namespace."""
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     server = os.getpid()
     try:

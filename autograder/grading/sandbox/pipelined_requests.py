@@ -41,7 +41,7 @@ class PipelinedRequests:
         return self._child.answer()
 
     def run(self) -> dict[str, Any]:
-        """Return the child's answer to the next cell, which holds the cell's outputs."""
+        """Return the child's answer for the next cell: a dict with the cell's `outputs`."""
         if self._sent == self._next:
             self._send(*self._come_next())
         self._next += 1

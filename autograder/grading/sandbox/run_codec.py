@@ -16,7 +16,7 @@ _MOST = 50  # notes on one run, or edited inputs
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The code that a fork server runs before any child.
+    """The code that a fork server runs for later children.
 
     All fields are JSON data.
     """

@@ -99,7 +99,7 @@ def _try_mistakes(exercise: Exercise, source: str) -> None:
 
 @contextlib.contextmanager
 def _forgotten(shell: Shell) -> Iterator[None]:
-    """Undo the effects of the cells that run in the block.
+    """Undo the effects of the cells that run in the `with` block.
 
     These are defined names, a `from __future__ import`, and the settings and hooks of the command `start`.
     """
@@ -116,7 +116,7 @@ def _forgotten(shell: Shell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Run the block in an empty temporary folder.
+    """Run the `with` block in an empty temporary folder.
 
     Afterwards restore the working folder and file descriptors 1 and 2, which a worker redirects.
     """

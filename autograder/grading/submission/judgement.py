@@ -131,9 +131,9 @@ class LessonJudge:
 
 
 def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], code: str | None) -> Judgement:
-    """Decode the child's observations and judge them.
+    """Decode the child's observations `runs`, and judge them.
 
-    Raises ValueError if their number is wrong.
+    Raises ValueError if there are too many or too few.
     """
     unpacked = [unpack_run(data) for data in runs]
     if len(unpacked) != len(expected.solution):

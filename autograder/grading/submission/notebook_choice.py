@@ -45,8 +45,8 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
     """Choose the notebooks to grade in a submission's `folder`.
 
     `released` holds the released notebooks by name, `there` the relative paths of the submitted ones. A notebook with
-    the released name comes first, but a notebook with answers comes before one without. Two notebooks with different
-    answers are a reason for a review.
+    the released name is preferred, unless it has no answers and another one has. Two notebooks with different answers
+    are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}

@@ -128,7 +128,7 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
 
 
 def _is_fault(output: NotebookNode) -> bool:
-    """Return whether an output is a verdict that reports a failure of the checker or tampering."""
+    """Return whether an output is a verdict that reports tampering or a bug in the checking code."""
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == "our error"
 

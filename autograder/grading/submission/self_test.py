@@ -23,7 +23,7 @@ _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
 def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
-    """Let the fork server run the public parts of a lesson before any child is forked.
+    """Let the fork server run the public parts of a lesson, for children that are forked later.
 
     `known` holds the exercises by name. `files` maps the assignment's files to contents in base64.
     Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the fork server ends.
