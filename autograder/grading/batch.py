@@ -1,8 +1,9 @@
 """The command `autograder grade`: all submissions of an assignment, on all cores.
 
-An executor runs the submissions. The results are written here, one at a time. The notebook is written to a temporary
-folder. Then the gradebook is updated in one transaction, and the folder is moved into place. A run may be killed
-between any two of these steps: the next run repeats the missing ones.
+An executor runs the submissions. This module writes the results, one at a time, each in three steps. The graded
+notebook is written to a temporary folder. The gradebook is updated in one transaction. Then the folder is moved into
+place.
+A grader may be killed between any two of these steps: the next run repeats the missing ones.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ _LONG = 4.0  # seconds without a result before the running students are reported
 
 @contextlib.contextmanager
 def core_threads(jobs: int) -> Iterator[Executor]:
-    """Provide an executor of `jobs` threads, each on one core.
+    """Yield an executor with `jobs` threads, each on one core.
 
-    A thread and its child take turns on this core: neither waits for another core to wake up, or reads its cache.
+    A thread and its child take turns on this core. Neither waits for another core to wake up, or reads another core's
+    cache.
     """
     mine = os.sched_getaffinity(0)
     cores = itertools.cycle(random.sample(sorted(mine), len(mine)))  # other graders with few jobs may be running
@@ -67,12 +69,13 @@ def grade(
     seen: Callable[[Result, int], None] = lambda result, total: None,
     waits: Callable[[list[str]], None] = lambda students: None,
 ) -> list[Result]:
-    """Grade the submissions of one assignment on `executor`.
+    """Grade the submissions of one assignment on `executor`. Returns the result of every submission.
 
-    `isolation` overrides the course's own. At most `ahead` submissions are submitted and not written yet. Submissions
-    graded before are skipped without `force`. `students` restricts the submissions if it is not empty.
-    `seen` is called with each result and the total number. `waits` is called with the students whose submissions are
-    running while none ends.
+    `isolation` ("full" or "none") overrides the course's setting. At most `ahead` submissions run or wait to be written
+    at a time. Submissions graded before are skipped without `force`. `students` restricts the submissions if it is not
+    empty.
+    `seen` is called with each result and the number of submissions. `waits` is called with the students whose
+    submissions are running, while no submission ends for some seconds.
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
@@ -81,7 +84,7 @@ def grade(
 
 
 class Batch:
-    """The submissions of one assignment, and everything needed to run them."""
+    """A grading run of one assignment: submissions, gradebook, remarks."""
 
     def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
@@ -106,7 +109,10 @@ class Batch:
         seen: Callable[[Result, int], None],
         waits: Callable[[list[str]], None],
     ) -> Iterator[Result]:
-        """Grade and write changed submissions. Yields the result of every submission."""
+        """Grade new and changed submissions, and write the results. Yields the result of every submission.
+
+        The parameters are those of `grade`.
+        """
         submissions = self._course.submissions(self._assignment)
         if students:
             submissions = [folder for folder in submissions if folder.parent.name in students]
@@ -132,9 +138,11 @@ class Batch:
         ahead: int,
         waits: Callable[[list[str]], None] = lambda students: None,
     ) -> Iterator[GradedSubmission]:
-        """Run submissions without writing, at most `ahead` at a time. Raises UserError and CannotIsolate.
+        """Run the submissions in `folders` without writing. Yields each as it ends.
 
-        `waits` is called with the students whose submissions are running while none ends for some seconds.
+        At most `ahead` submissions run or wait for the caller at a time. `waits` is called with the students whose
+        submissions are running, while no submission ends for some seconds.
+        Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
         """
         data = self._course_snapshot, self._assignment_snapshot
         if folders:
@@ -153,10 +161,11 @@ class Batch:
                 yield future.result()
 
     def _place(self, student: str) -> Path:
+        """Return the folder for a student's graded submission."""
         return self._course.autograded(self._assignment, student)
 
     def _unchanged(self, folder: Path) -> bool:
-        """Return whether a submission was graded before, from the same files."""
+        """Return whether the submission in `folder` was graded before, from the same files."""
         student, assignment = folder.parent.name, self._assignment_snapshot
         if student not in self._known or self._remarks.read(student).failed:
             return False
@@ -169,7 +178,7 @@ class Batch:
     # ----------------------------------------------------------------------------------------------------- writing
 
     def _keep(self, student: str) -> Result:
-        """Keep a submission as graded, but update its late penalty."""
+        """Keep an earlier grade, but update the late penalty. Returns the result for the summary."""
         known = self._known[student]
         remarks = self._remarks.read(student)
         reasons = remarks.everything if known.flagged else []
@@ -184,6 +193,7 @@ class Batch:
         return result
 
     def _write(self, graded: GradedSubmission) -> Result:
+        """Write a submission's grade, or the reasons if grading failed. Returns the updated result."""
         result = graded.result
         if result.state != "failed":
             result = self._write_graded(graded)
@@ -193,6 +203,10 @@ class Batch:
         return result
 
     def _write_graded(self, graded: GradedSubmission) -> Result:
+        """Write a graded submission: a temporary folder, then the gradebook, then the final folder.
+
+        Returns the updated result.
+        """
         result, place = graded.result, self._place(graded.result.student)
         try:
             with temporary_sibling(place) as folder:
@@ -218,7 +232,10 @@ class Batch:
         return result
 
     def _kept_by_hand(self, student: str) -> list[str]:
-        """Return a note if a submission with manual grades was graded again."""
+        """Return a list with a note for the instructor, or an empty list.
+
+        The note tells that manual grades were kept when the submission was graded again.
+        """
         known = self._known.get(student)
         if not known or not known.by_hand:
             return []
@@ -226,7 +243,10 @@ class Batch:
         return [f"graded again: points and comments given by hand are kept{waits}"]
 
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
-        """Return formgrader's flag by notebook. A flag that only an instructor has set is kept."""
+        """Return whether formgrader is to flag each notebook of a submission, by notebook name.
+
+        A notebook that is left out keeps its flag: only an instructor has set that flag.
+        """
         ours = bool(self._remarks.read(student).everything)
         flags = {}
         for name in self._assignment_snapshot.released:
@@ -237,7 +257,10 @@ class Batch:
         return flags
 
     def _compare(self, graded: GradedSubmission, place: Path) -> None:
-        """Find the answers that were graded manually and have not changed since."""
+        """Find the answers that were graded manually and have not changed since.
+
+        The earlier graded notebooks are in the folder `place`. The answers' cells are stored in `graded.scores`.
+        """
         known = self._known.get(graded.result.student)
         for name, scores in graded.scores.items() if known and known.by_hand else ():
             with contextlib.suppress(Unreadable):
@@ -246,14 +269,17 @@ class Batch:
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
-    """Open a course's gradebook for grading. Raises UserError if it cannot be opened."""
+    """Open a course's gradebook for grading, with the course's late penalty.
+
+    Raises UserError if the gradebook cannot be opened.
+    """
     with open_gradebook(course) as gradebook:
         yield Book(gradebook, late_penalty(course.config))
 
 
 @contextlib.contextmanager
 def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook. Raises UserError if it cannot be opened."""
+    """Open a course's gradebook as an nbgrader object. Raises UserError if the gradebook cannot be opened."""
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic

@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a check of isolation, with remedies."""
+"""The command `autograder doctor`: a test of isolation, with remedies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ c.RunIsolated.isolation = "none"."""
 
 
 def examine() -> int:
-    """Print findings and remedies. Returns 0 if answers can be isolated, else 1."""
+    """Test whether answers can be isolated on this machine, and print findings and remedies.
+
+    Returns 0 if they can, else 1.
+    """
     if sys.platform != "linux":
         print(f"✗ {NEEDS_LINUX}")
         return 1
@@ -80,11 +83,12 @@ def examine() -> int:
 
 
 def _hidden() -> list[str]:
-    """Return paths that must be invisible inside the sandbox."""
+    """Return paths of this machine that must be invisible inside the sandbox."""
     return [str(path) for path in (Path.home() / ".bashrc", Path.home() / ".ssh", Path("/etc/shadow"), Path("/var"))]
 
 
 def _remedies() -> Iterator[str]:
+    """Yield instructions for the settings of this machine that prevent isolation."""
     if _read("/proc/sys/user/max_user_namespaces") == "0":
         yield "User namespaces are switched off. As root: sysctl -w user.max_user_namespaces=15000"
     if _read("/proc/sys/kernel/unprivileged_userns_clone") == "0":

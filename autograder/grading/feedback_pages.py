@@ -1,4 +1,4 @@
-"""The command `autograder feedback`: regeneration of stale pages, and their release."""
+"""The command `autograder feedback`: HTML pages for students, updated and released."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ from .course.folders import describe_error, recorded
 from .course.settings import CourseSettings, course_settings
 from .submission.attachments import SECRET, TIMESTAMP
 
-_RECORD = ".autograder-feedback.json"  # identifies the grading that a page was made from
+_RECORD = ".autograder-feedback.json"  # in a student's feedback folder: a hash of the grades that its pages show
 
 
 @dataclass
 class Pages:
-    """The students of one assignment by outcome; `failed` has the reasons."""
+    """The outcome of making the feedback pages of one assignment, by student.
+
+    `made` lists students with new pages, `kept` those whose pages were up to date. `failed` holds the error by student.
+    """
 
     made: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
@@ -41,9 +44,11 @@ class Pages:
 
 
 def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
-    """Make the stale pages of one assignment, or of all graded ones. Returns the exit status: 1 if one failed.
+    """Make the missing and outdated feedback pages of one assignment, or of all graded ones.
 
-    With `release`, all pages go to nbgrader's exchange. Raises UserError with the remedy if nothing was graded.
+    With `release`, all pages go to nbgrader's exchange. Returns the exit status: 1 if a page could not be made or
+    released.
+    Raises UserError with the remedy if nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     course = course_settings(root)
@@ -63,6 +68,7 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
 
 
 def _make(course: CourseSettings, assignment: str) -> Pages:
+    """Make the missing and outdated feedback pages of one assignment."""
     pages = Pages()
     with open_gradebook(course) as gradebook:
         for folder in course.graded(assignment):
@@ -92,9 +98,9 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
 
 @contextlib.contextmanager
 def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
-    """Copy pages to the submitted notebooks' names during a release.
+    """Copy feedback pages to the names of the submitted notebooks, for the `with` block only.
 
-    nbgrader's fetch_feedback expects these names.
+    nbgrader's command fetch_feedback expects HTML files with these names.
     """
     with contextlib.ExitStack() as copies:
         for student in students:
@@ -108,7 +114,10 @@ def _named_as_handed_in(course: CourseSettings, assignment: str, students: Seque
 
 
 def _digest(folder: Path, submission: SubmittedAssignment) -> str:
-    """Return a hash of everything that a page shows: graded notebooks, points, comments, late penalty."""
+    """Return a hash of everything that a submission's feedback pages show.
+
+    `folder` holds the graded notebooks. Points, comments and late penalty come from the gradebook's `submission`.
+    """
     parts: list[object] = [__version__, submission.assignment.duedate, submission.extension, submission.timestamp]
     for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
         parts.append((notebook.name, notebook.late_submission_penalty))
@@ -125,7 +134,11 @@ def _digest(folder: Path, submission: SubmittedAssignment) -> str:
 
 
 def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
-    """Return whether every page of a submission matches `digest`. nbgrader removes the record with the page."""
+    """Return whether the feedback pages in the folder `place` are up to date.
+
+    `folder` holds the graded notebooks, and `digest` is the current hash of the data to show. The folder `place` also
+    holds the hash of the data that the pages show. nbgrader removes that hash together with the pages.
+    """
     try:
         made_from = json.loads((place / _RECORD).read_text(encoding="utf-8"))["from"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -135,9 +148,9 @@ def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
 
 
 def _release(course: CourseSettings, assignment: str) -> int:
-    """Release the pages of all students who used the exchange. Returns the exit status.
+    """Release the pages of all students who used nbgrader's exchange. Returns the exit status.
 
-    Each released language has its own exchange, and every exchange gets all pages: a notebook need not record its
+    English and Russian releases have separate exchanges. Both get all pages, because a notebook need not record its
     language.
     """
     students = [folder.parent.name for folder in course.graded(assignment)]

@@ -42,12 +42,13 @@ def grade_course(
     students: Sequence[str],
     as_json: bool,
 ) -> int:
-    """Grade one assignment, or all that were handed in. Returns the exit status.
+    """Grade one assignment, or all that were handed in. Print the results and return the exit status.
 
-    It is 1 if a submission failed, or an assignment could not be graded; the others are graded.
+    The status is 1 if a submission failed or an assignment could not be graded; the others are still graded. `starting`
+    is a fork server that was started earlier. The keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.
     """
-    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # nbformat's on old notebooks; the results report reasons
+    logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # of nbformat; the results report problems
     course = course_settings(root)
     chosen = [assignment] if assignment else course.assignments()
     if students:
@@ -94,7 +95,10 @@ def grade_course(
 
 
 def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
-    """Return those of `assignments` that one of `students` has handed in. Raises UserError for an unknown student."""
+    """Return those of `assignments` that at least one of `students` has handed in.
+
+    Raises UserError for a student who has handed in nothing.
+    """
     who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
     known = sorted(set().union(*who.values()))
     for student in students:
@@ -120,8 +124,10 @@ def judge_again(
     lower: bool,
     as_json: bool,
 ) -> int:
-    """Judge one exercise of every submission again. Returns the exit status: 1 if one could not be judged.
+    """Judge one exercise of every submission again, and print the scores that change.
 
+    Returns the exit status: 1 if a submission could not be judged. `starting` is a fork server that was started
+    earlier. The keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be judged.
     """
     course = course_settings(root)
@@ -144,7 +150,10 @@ def judge_again(
 
 @contextlib.contextmanager
 def _graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
-    """Use the fork server `starting` for grading inside. Fatal errors become messages with the remedy."""
+    """Let the grader use the fork server `starting` in the `with` block. Afterwards close all graders.
+
+    Fatal errors in the block become UserErrors with the remedy.
+    """
     isolated = (isolation or course.isolation.isolation) == "full"
     try:
         if starting.isolated == isolated:

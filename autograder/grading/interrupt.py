@@ -1,4 +1,4 @@
-"""Ctrl+C during grading: one line, no process left, exit status 130."""
+"""Ctrl+C during grading: one message, no process left, exit status 130."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STATUS = 130  # exit status after Ctrl+C, as in shells
 class Interrupt:
     """A handler of SIGINT that ends this process immediately.
 
-    Use it as a context manager. `kept` is the message on finished work and how to continue; the grader updates it.
-    `clean` is called at the end.
+    Use it as a context manager. `kept` is the message to print, on finished work and how to continue; grading updates
+    this message. `clean` is a function that is called before the exit.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._before)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        """Print the line and exit.
+        """Print `kept`, kill all child processes and exit.
 
-        The stack is not unwound: writing may be cut off at any step (see `batch`), and threads that wait for an endless
-        loop would block.
+        The stack is not unwound: threads that wait for a student's endless loop would block. Results stay consistent at
+        any moment (see `batch`).
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the progress line

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """The resources that one submission may use. Seconds are wall time."""
+    """The resources that one submission may use.
+
+    Seconds are wall time. Sizes are in bytes.
+    """
 
     cell_seconds: float = 60
     total_seconds: float = 600

@@ -14,9 +14,10 @@ _NAMED = 3  # students in the line
 
 
 class Progress:
-    """A progress line: number of results, speed, remaining time.
+    """A progress line on one assignment: number of results, speed, remaining time.
 
-    Without a terminal it only updates `interrupt`.
+    `interrupt` holds the message for Ctrl+C, which is updated with each result. `force` tells whether all submissions
+    are graded again. Without a terminal there is no line.
     """
 
     def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
@@ -25,7 +26,7 @@ class Progress:
         self._next = "with --force the same command begins again" if force else "the same command goes on from there"
 
     def show(self, result: Result, total: int) -> None:
-        """Count one result of `total`."""
+        """Show that one more result has come, of `total`."""
         self._done += 1
         self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
         if not sys.stderr.isatty():

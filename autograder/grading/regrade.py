@@ -1,7 +1,7 @@
 """The command `autograder grade --again EXERCISE`: regrading after a fix.
 
-Every submission is run again, and changes are listed. Nothing is written without `apply`, no score is lowered without
-`lower`, and manual grades are always kept.
+Every submission is run again, and the changed scores of one exercise are listed. Nothing is written without `apply`, no
+score is lowered without `lower`, and manual grades are always kept.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .submission.scores import Score
 
 @dataclass(frozen=True)
 class Change:
-    """The effect of regrading on one student.
+    """The old and new score of one student after regrading, in points.
 
-    `done` is "raised", "lowered", "kept" (it would be lowered) or empty (nothing was written). `why` is the reason if
-    the answer could not be judged.
+    `done` is "raised", "lowered", "kept" (the new score is lower) or empty (nothing was written). If the answer could
+    not be judged, `why` holds the reason.
     """
 
     student: str
@@ -54,7 +54,13 @@ def grade_again(
     apply: bool,
     lower: bool,
 ) -> list[Change]:
-    """Return the changes, and with `apply` write them. Raises UserError, CannotIsolate and BookClosed."""
+    """Grade one exercise of every submission again, and return the changes, sorted by student.
+
+    With `apply` the changes are written, with `lower` also lower scores. `isolation` ("full" or "none") overrides the
+    course's setting. At most `ahead` submissions run or wait at a time.
+    Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
+    gradebook cannot be written.
+    """
     name = f"check-{exercise}"
     with locked(course.root, assignment), open_book(course) as book:
         batch = Batch(course, assignment, isolation, book)
@@ -76,6 +82,10 @@ def grade_again(
 
 
 def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
+    """Return the change of a student's score, or None if there is none.
+
+    `name` is the grade id of the exercise's check, and `old` the score in the gradebook.
+    """
     student = graded.result.student
     if graded.result.state == "failed":
         return Change(student, old, old, why="; ".join(graded.result.reasons))
@@ -86,13 +96,18 @@ def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
 
 
 def _score(graded: GradedSubmission, name: str) -> Score | None:
+    """Return the new score of the check with the grade id `name`, or None if the notebook lacks the check."""
     return next((found.scores[name] for found in graded.scores.values() if name in found.scores), None)
 
 
 def _make(
     change: Change, graded: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
 ) -> Change:
-    """Write the score, then the card into the autograded notebook. If killed in between, only the card is outdated."""
+    """Write a changed score into the gradebook, then the check's new output into the autograded notebook.
+
+    `name` is the check's grade id. If the grader is killed in between, only the notebook's output is outdated. Returns
+    the change with `done` set.
+    """
     score = _score(graded, name)
     assert score is not None
     book.rescore(assignment, change.student, name, score)
@@ -104,11 +119,16 @@ def _make(
 
 
 def _cell(notebook: NotebookNode, name: str) -> NotebookNode | None:
+    """Return the cell with the grade id `name`, or None."""
     found = (cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
     return next(found, None)
 
 
 def _put(path: Path, name: str, cell: NotebookNode) -> None:
+    """Replace the outputs of the cell with the grade id `name` in the notebook file `path`.
+
+    The new outputs are those of `cell`.
+    """
     if not path.is_file():
         return
     notebook = nbformat.read(path, as_version=4)

@@ -1,4 +1,4 @@
-"""A lock that many threads share or one thread holds alone."""
+"""A lock that several threads share or one thread holds alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 
 class SharedLock:
-    """A shared or exclusive lock; waiting exclusive threads go first."""
+    """A lock that is held by several threads or exclusively by one.
+
+    A waiting exclusive thread goes before new shared ones.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -16,7 +19,7 @@ class SharedLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the lock together with other threads, but not with an exclusive one."""
+        """Hold the lock in the `with` block, together with other threads, but not with an exclusive one."""
         with self._changed:
             self._changed.wait_for(lambda: not self._wanting)
             self._sharing += 1
@@ -29,7 +32,7 @@ class SharedLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone: wait until no other thread holds it, and block new ones."""
+        """Hold the lock alone in the `with` block. Waits for the threads that hold the lock, and blocks new ones."""
         with self._changed:
             self._wanting += 1
             self._changed.wait_for(lambda: not self._sharing)

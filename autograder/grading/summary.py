@@ -1,4 +1,4 @@
-"""The texts at the end of grading."""
+"""The texts that `autograder grade` prints at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _NAMED = 8  # students in one line
 
 
 def table(name: str, results: list[Result]) -> str:
-    """Return each submission with remarks, then the number of submissions by state."""
+    """Return a text: each submission with reasons or notes, then the number of submissions by state.
+
+    `name` is the assignment's.
+    """
     lines = [name]
     for each in sorted(results, key=lambda result: result.student):
         notes = [*each.notes, *(["it owes another late penalty now"] if each.state == "updated" else [])]
@@ -34,7 +37,10 @@ def table(name: str, results: list[Result]) -> str:
 
 
 def summary(course: CourseSettings, name: str) -> list[str]:
-    """Return an assignment's state in the gradebook: points, late students, pending manual grades."""
+    """Return lines on an assignment's grades: points, late students, pending manual grades.
+
+    `name` is the assignment's.
+    """
     with open_gradebook(course) as gradebook:
         found = standings(gradebook.db, name)
         maximum = float(gradebook.find_assignment(name).max_score)
@@ -52,13 +58,13 @@ def summary(course: CourseSettings, name: str) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Return the first few names and the number of the rest."""
+    """Return a line with the first few names and the number of the rest."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def next_commands(course: CourseSettings) -> str:
-    """Return the commands that follow grading."""
+    """Return a text with the commands that an instructor usually runs after grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (
         f"next: autograder report {where}    # what the class misunderstood\n"
@@ -68,5 +74,5 @@ def next_commands(course: CourseSettings) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape control characters, so that names and submitted texts cannot control the terminal."""
+    """Escape control characters: names and submitted texts must not control the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -1,1 +1,1 @@
-"""The course folder: creation, settings, records, hidden cases and gradebook."""
+"""The course folder: creation, settings, records, hidden cases, gradebook."""

@@ -1,4 +1,4 @@
-"""An assignment's own files: data, and the exercises of a private lesson."""
+"""An assignment's own files: data, and exercises of a private lesson."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
 def encoded_files(folder: Path) -> dict[str, str]:
-    """Return the files of a source folder in base64 by relative path, for the sandbox.
+    """Return the files of an assignment's source folder for the sandbox: contents in base64, by relative path.
 
-    Notebooks are omitted, and so are keys, which hold results. Exercise modules are redacted: they lose their programs.
-    They come last, and each after those it imports from: a worker loads them in this order.
+    Notebooks are omitted, and so are answer keys. Exercises' modules lose their mistakes and come last, each after the
+    modules from which it imports. A worker loads them in this order.
     Raises UserError if the files exceed 24 MB together.
     """
     exercises = folder / "exercises"  # of a private lesson
@@ -32,6 +32,7 @@ def encoded_files(folder: Path) -> dict[str, str]:
 
 
 def _is_omitted(path: Path, exercises: Path) -> bool:
+    """Return whether a file is not sent as it is: a notebook, an answer key, or a module in `exercises`."""
     own = path.is_relative_to(exercises) and (
         path.suffix == ".py" or path.name == "key.json" or path.parent.name == "keys"
     )
@@ -39,5 +40,5 @@ def _is_omitted(path: Path, exercises: Path) -> bool:
 
 
 def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return files in base64 by relative path."""
+    """Return the contents of `files` in base64, by relative path."""
     return {path: base64.b64encode(data).decode() for path, data in files.items()}

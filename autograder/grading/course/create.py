@@ -22,18 +22,18 @@ from ..nbgrader_path import put_interpreter_on_path
 from .upgrade import is_handed_in, list_differences, release_commands
 
 _TEXTS = Path(__file__).parents[1] / "templates" / "course"
-_RECORD = ".autograder.json"  # the course id, and hashes of the files that we wrote: others are the instructor's
+_RECORD = ".autograder.json"  # the course id, and hashes of the files as we wrote them
 
 
 class NoCourse(UserError):
-    """A course folder that cannot be created: the reason and the remedy."""
+    """The failure to create a course folder, with a remedy."""
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
-    """Create or update the nbgrader course folder `directory`, and print the changes and the next steps.
+    """Create or update the nbgrader course folder `directory`. Print the changes and the next commands.
 
-    `course_id` is nbgrader's; the default is the folder's name. A file that an instructor has changed is kept. So is a
-    lesson that was handed in, if its newer version has other graded cells.
+    `course_id` is nbgrader's name of the course; the default is the folder's name. A file that an instructor has
+    changed is kept. A lesson that was handed in is kept, too, if its newer version has other graded cells.
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
     """
     directory = directory.resolve()
@@ -71,6 +71,7 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
 
 
 def _text(name: str, **values: str) -> str:
+    """Return the text of a template file, with `values` in place of the names in braces."""
     text = (_TEXTS / name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)
@@ -78,12 +79,15 @@ def _text(name: str, **values: str) -> str:
 
 
 def _beside(command: str) -> str:
-    """Return the path of a command of this environment, activated or not."""
+    """Return the path of a command next to this Python, whether the environment is activated or not."""
     return str(Path(sys.executable).parent / command)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """Return the record of an earlier run. Raises NoCourse if it cannot be read."""
+    """Return what an earlier run stored in the file `path`: `course_id`, and hashes by path as `files`.
+
+    Raises NoCourse if the file cannot be read.
+    """
     record: dict[str, Any] = {"course_id": None, "files": {}}
     if path.is_file():
         try:
@@ -95,9 +99,10 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Iterator[str]:
-    """Write files that are new or unchanged since we wrote them (`ours`, by hash).
+    """Write files, except those that an instructor has changed since the last run.
 
-    Yields a line for each file written or kept.
+    `files` maps relative paths to texts. `ours` holds the hash of each file as last written, and is updated. Yields a
+    line of text for each file written or kept.
     """
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
@@ -126,9 +131,9 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
 
 
 def _make_secret(path: Path) -> None:
-    """Create the course's secret, from which hidden cases are drawn.
+    """Create the file with the course's secret, from which the seeds of hidden cases derive.
 
-    An existing secret is kept: another one would change the cases.
+    An existing secret is kept: a new one would change the cases.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -146,6 +151,7 @@ def _make_gradebook(path: Path, course_id: str) -> None:
 
 
 def _next(directory: Path, lessons: list[str]) -> str:
+    """Return a text with the commands that an instructor runs next."""
     nbgrader, lesson = _beside("nbgrader"), lessons[0]
     russian = f"AUTOGRADER_LANGUAGE=ru {nbgrader}"
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))

@@ -1,4 +1,4 @@
-"""The course folder during grading: assignment locks, atomic replacement of results."""
+"""Files in a course folder during grading: locks, records, atomic replacement."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from nbgrader.utils import find_all_files
 
 from ...errors import UserError
 
-RECORD = ".autograder.json"  # in an autograded folder: identifies the submission that was graded
+RECORD = ".autograder.json"  # in an autograded folder: holds a `Record`
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A digest of the submission, and the paths of renamed notebooks."""
+    """The origin of a graded submission: a digest of the submitted files.
+
+    `renamed` maps the released name of a notebook to the submitted path, if the two differ.
+    """
 
     submitted: str
     renamed: dict[str, str] = field(default_factory=dict)
@@ -31,8 +34,9 @@ class Record:
 
 @contextlib.contextmanager
 def locked(root: Path, assignment: str) -> Iterator[None]:
-    """Lock an assignment against a second grader. The kernel releases the lock when the process ends.
+    """Keep a second grader away from an assignment during the `with` block, by a lock file.
 
+    `root` is the course folder. The kernel releases the lock when the process ends.
     Raises UserError if another grader holds the lock, or the course folder cannot be written.
     """
     folder = root / ".autograder"
@@ -54,7 +58,7 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def temporary_sibling(place: Path) -> Iterator[Path]:
-    """Create a folder on the same disk as `place`. Remove it at the end unless it was moved."""
+    """Yield a new folder next to `place`, on the same disk. At the end remove the folder unless it was moved."""
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.parent / f".{place.name}.{os.getpid()}"
     draft.mkdir()
@@ -74,7 +78,9 @@ def write_result(
 ) -> None:
     """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
-    A student's file in `files` is omitted if the assignment's own folder `source` has one at the same path.
+    The folder `source` holds the assignment's own files, except those that match the patterns `ignore`. `files` holds
+    the student's other files by relative path: a file with the path of an assignment's file is omitted. `notebooks`
+    holds the graded notebooks by name.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)
@@ -94,7 +100,10 @@ def write_result(
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write a graded notebook, one line per cell. nbformat copies the notebook first and takes ten times as long."""
+    """Write a graded notebook, one line per cell.
+
+    nbformat's own function copies the notebook first, and takes ten times as long.
+    """
     rest = {key: value for key, value in notebook.items() if key != "cells"}
     cells = ",\n".join(map(_ENCODER.encode, notebook.cells))
     text = f'{{"cells": [\n{cells}\n],\n{_ENCODER.encode(rest)[1:]}\n'
@@ -103,7 +112,7 @@ def write_notebook(path: Path, notebook: NotebookNode) -> None:
 
 
 def recorded(place: Path) -> Record:
-    """Return the record that `write_result` left in `place`, or an empty one."""
+    """Return the record that `write_result` left in the folder `place`, or an empty one."""
     try:
         return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -111,12 +120,12 @@ def recorded(place: Path) -> Record:
 
 
 def drop_record(place: Path) -> None:
-    """Remove the record in `place`, so that the folder counts as graded from another submission."""
+    """Remove the record in the folder `place`. The next grading then grades the submission again."""
     (place / RECORD).unlink(missing_ok=True)
 
 
 def swap_in(place: Path, folder: Path) -> None:
-    """Replace `place` by `folder`."""
+    """Replace the folder `place` by the new folder `folder`."""
     old = place.parent / f".{place.name}.old"
     with contextlib.suppress(FileNotFoundError):
         place.rename(old)
@@ -125,14 +134,17 @@ def swap_in(place: Path, folder: Path) -> None:
 
 
 def remove_leftovers(place: Path) -> None:
-    """Remove leftovers of a killed grader next to `place`. Requires the assignment's lock."""
+    """Remove temporary folders that a killed grader left next to `place`. The assignment must be locked."""
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)
 
 
 def describe_error(error: OSError, where: Path) -> str:
-    """Return the file and the cause of an error; the file is `where` if the system does not name one."""
+    """Return a text with the file and the cause of an error.
+
+    The file is `where` if the system does not name one.
+    """
     return f"{error.filename or where}: {error.strerror or error}"
 
 

@@ -1,4 +1,4 @@
-"""Access to nbgrader's gradebook through its own models, one transaction per submission."""
+"""Access to nbgrader's database of grades, one transaction per submission."""
 
 from __future__ import annotations
 
@@ -34,21 +34,24 @@ PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 
 class BookClosed(Exception):
-    """A gradebook that cannot be written, with the database's message."""
+    """The database's refusal to write the gradebook, with its message."""
 
 
 @dataclass(frozen=True)
 class ReleasedNotebook:
-    """A notebook of an assignment, as released."""
+    """A notebook of an assignment as released to students.
+
+    `cells` holds the cells by grade id. `kernel` is the notebook's kernelspec, if any.
+    """
 
     cells: dict[str, Released]
     kernel: dict[str, Any] | None
 
 
 class Book:
-    """An open gradebook of one course.
+    """An open gradebook of one course, read and written for grading.
 
-    `penalty` is the rule of `late_penalty`.
+    `penalty` computes late penalties (see `late_penalty`).
     """
 
     def __init__(self, gradebook: Gradebook, penalty: LatePenalty = no_penalty) -> None:
@@ -67,7 +70,7 @@ class Book:
             self._db.rollback()
 
     def has(self, assignment: str) -> bool:
-        """Return whether an assignment exists. Leaves no transaction open."""
+        """Return whether the gradebook has an assignment. Leaves no transaction open."""
         try:
             self._gradebook.find_assignment(assignment)
         except MissingEntry:
@@ -77,7 +80,10 @@ class Book:
         return True
 
     def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """Return the notebooks of an assignment by name. Raises MissingEntry if the assignment does not exist."""
+        """Return the released notebooks of an assignment by name.
+
+        Raises MissingEntry if the gradebook lacks the assignment.
+        """
         found: dict[str, ReleasedNotebook] = {}
         for notebook in self._gradebook.find_assignment(assignment).notebooks:
             points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
@@ -100,11 +106,11 @@ class Book:
         return found
 
     def is_due(self, assignment: str) -> bool:
-        """Return whether an assignment has a due date. Raises MissingEntry if the assignment does not exist."""
+        """Return whether an assignment has a due date. Raises MissingEntry if the gradebook lacks the assignment."""
         return self._gradebook.find_assignment(assignment).duedate is not None
 
     def standings(self, assignment: str) -> dict[str, Standing]:
-        """Return the standings of all students with a submission in the gradebook."""
+        """Return the standings of an assignment by student, for all students with a submission in the gradebook."""
         return standings(self._db, assignment)
 
     def write(
@@ -115,25 +121,26 @@ class Book:
         notebooks: Mapping[str, NotebookScores],
         flags: Mapping[str, bool],
     ) -> float:
-        """Write one submission and return its score. Manual grades are kept.
+        """Write the grades of one submission and return its score in points. Manual grades are kept.
 
-        `flags` tells by notebook whether formgrader shows it as flagged; other notebooks keep their flag. As in
-        nbgrader, a cell with a manual score is marked for review, and a late submission gets a penalty.
+        `timestamp` is the time of submission. `notebooks` holds new scores by notebook, `flags` whether formgrader
+        flags a notebook. Notebooks not in `flags` keep their flag.
+        As in nbgrader, a cell with a manual score is marked for review, and a late submission gets a penalty.
         Raises BookClosed if the gradebook cannot be written; nothing is written then.
         """
         return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
 
     def update_penalty(self, assignment: str, student: str) -> bool:
-        """Update a late penalty from due date, extension and scores. Returns whether it changed.
+        """Update the late penalty of a submission from due date, extension and scores.
 
-        Changes nothing else. Raises BookClosed if the gradebook cannot be written.
+        Returns whether the penalty changed. Changes nothing else. Raises BookClosed if the gradebook cannot be written.
         """
         return self._commit(lambda: self._update_penalty(assignment, student))
 
     def _commit(self, work: Callable[[], _T]) -> _T:
-        """Do some work in one transaction, with retries while the gradebook is locked.
+        """Call `work` in one transaction, and return its result. Retries while the gradebook is locked.
 
-        After a lock outlasts the wait, later transactions do not wait until one has succeeded.
+        If the lock lasts longer than `PATIENCE` seconds, later transactions do not wait until one has succeeded.
         Raises BookClosed if the gradebook cannot be written.
         """
         until = time.monotonic() + self._patience
@@ -155,7 +162,7 @@ class Book:
                 return done
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
-        """Return the current automatic score of a graded cell by student."""
+        """Return the automatic scores of the graded cell with the grade id `name`, by student."""
         rows = (
             self._db.query(SubmittedAssignment.student_id, Grade.auto_score)
             .select_from(Grade)
@@ -168,9 +175,9 @@ class Book:
         return {student: score or 0.0 for student, score in rows}
 
     def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
-        """Set the automatic score of one graded cell of a submission; a manual score is kept.
+        """Set the automatic score of the cell with the grade id `name` in one submission.
 
-        Raises BookClosed if the gradebook cannot be written.
+        A manual score is kept. Raises BookClosed if the gradebook cannot be written.
         """
         self._commit(lambda: self._rescore(assignment, student, name, score))
 
@@ -230,6 +237,10 @@ class Book:
 
 
 def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the new values of the table `grade` for a submitted notebook, by the cell's database id.
+
+    `there` holds the existing rows of that table by the same id.
+    """
     grades = {}
     for cell, name in notebook.graded.items():
         score = result.scores.get(name, Score(0.0, result.handed_in))
@@ -242,7 +253,7 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
 
 
 def _passes(error: SQLAlchemyError) -> bool:
-    """Return whether an error stems from another process's writing, so that a retry can succeed."""
+    """Return whether a retry can succeed, because another process was writing at the same time."""
     return "locked" in str(error) or isinstance(error, IntegrityError)
 
 

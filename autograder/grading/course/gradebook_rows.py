@@ -1,6 +1,6 @@
-"""Bulk access to rows of nbgrader's tables.
+"""Fast access to rows of the tables in nbgrader's database.
 
-Accessing the rows one by one takes more time than judging.
+Accessing the rows one by one takes more time than judging a submission.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """A notebook, with names of graded and commented cells by database id."""
+    """The cells of a released notebook, by database id.
+
+    `graded` holds the grade ids of graded cells, `commented` those of cells that nbgrader comments on.
+    """
 
     id: str
     name: str
@@ -26,7 +29,10 @@ class NotebookLayout:
 
 @dataclass(frozen=True)
 class AssignmentLayout:
-    """The notebooks of an assignment, and whether it has a due date."""
+    """The layout of an assignment's notebooks.
+
+    `due` tells whether the assignment has a due date.
+    """
 
     id: str
     due: bool
@@ -34,7 +40,7 @@ class AssignmentLayout:
 
 
 def layout_of(db: Any, assignment: str) -> AssignmentLayout:
-    """Return the layout of an assignment in the database `db`."""
+    """Return the layout of an assignment. `db` is the gradebook's SQLAlchemy session."""
     found = db.query(Assignment).filter(Assignment.name == assignment).one()
     return AssignmentLayout(found.id, found.duedate is not None, [_notebook(each) for each in found.notebooks])
 
@@ -48,14 +54,17 @@ def _notebook(notebook: Notebook) -> NotebookLayout:
 
 
 class Rows:
-    """A writer of rows in the transaction of a session."""
+    """A reader and writer of table rows in the current transaction.
+
+    `db` is the gradebook's SQLAlchemy session. `model` is always one of nbgrader's table classes.
+    """
 
     def __init__(self, db: Any) -> None:
         self._db = db.connection()  # the session itself searches for changed objects before each statement
-        self._added: set[str] = set()  # ids of new rows: no row refers to them yet
+        self._added: set[str] = set()  # ids of rows added in this transaction: no other row refers to them yet
 
     def ensure(self, model: Any, **values: str) -> str:
-        """Return the id of the row with these values; add the row if there is none."""
+        """Return the id of the row with these column values. Adds the row if there is none."""
         looked_for = self._added.isdisjoint(values.values())
         found: str | None = self._db.scalar(_with(model, *values), values) if looked_for else None
         if found is None:
@@ -65,22 +74,33 @@ class Rows:
         return found
 
     def change(self, model: Any, id: str, **values: Any) -> None:
-        """Change values of a row."""
+        """Change column values of the row with the id `id`."""
         self._db.execute(_update(model), [{"row": id, **values}])
 
     def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
-        """Return the rows of one submitted notebook by cell. Cells are required because the index starts with them."""
+        """Return the rows that belong to one submitted notebook, by the cell's database id.
+
+        `submitted` is the database id of the notebook. `cells` must be given because the database index starts with the
+        cell.
+        """
         if submitted in self._added:
             return {}
         found = self._db.execute(_of(model), {"cells": list(cells), "submitted": submitted})
         return {row.cell_id: row for row in found}
 
     def score(self, submitted: str, cells: Iterable[str]) -> float:
-        """Return the sum of these cells' scores in one submitted notebook. nbgrader's own sum scans the whole class."""
+        """Return the sum of the scores of `cells` in one submitted notebook. Both are given by database id.
+
+        nbgrader's own sum reads the rows of the whole class.
+        """
         return float(self._db.scalar(_score(), {"cells": list(cells), "submitted": submitted}))
 
     def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
-        """Write values by cell for one submitted notebook: update rows that are `there`, and insert the others."""
+        """Write column values for cells of one submitted notebook.
+
+        `submitted` is the notebook's database id. `rows` holds the values by the cell's database id. Rows that are in
+        `there` are updated, the others are inserted.
+        """
         old = [{"row": there[cell].id, **values} for cell, values in rows.items() if cell in there]
         new = [
             {"cell_id": cell, "notebook_id": submitted, **values} for cell, values in rows.items() if cell not in there

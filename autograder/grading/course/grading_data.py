@@ -1,4 +1,7 @@
-"""Snapshots of a course and an assignment as plain data, for another process."""
+"""Snapshots of a course and an assignment that can be pickled.
+
+Another process can grade with these data alone.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from .settings import CourseSettings
 
 @dataclass(frozen=True)
 class CourseSnapshot:
-    """A course's settings that grading depends on. It can be pickled.
+    """The settings of a course that grading depends on.
 
-    `ignore` are nbgrader's patterns of ignored files, `output` is the config of its `LimitOutput`.
+    `ignore` holds nbgrader's patterns of ignored file names. `output` is the config of nbgrader's preprocessor
+    `LimitOutput`.
     """
 
     root: Path
@@ -29,7 +33,7 @@ class CourseSnapshot:
 
     @classmethod
     def of(cls, course: CourseSettings, isolation: str | None = None) -> CourseSnapshot:
-        """Take a snapshot. `isolation` overrides the course's own if it is not None."""
+        """Take a snapshot of `course`. `isolation` ("full" or "none") overrides the course's setting."""
         isolated = (isolation or course.isolation.isolation) == "full"
         output = Config(LimitOutput=course.config.LimitOutput)
         return cls(course.root, course.isolation.limits(), isolated, tuple(course.ignore), output)
@@ -37,9 +41,10 @@ class CourseSnapshot:
 
 @dataclass(frozen=True)
 class AssignmentSnapshot:
-    """An assignment with its released notebooks and files. It can be pickled.
+    """An assignment with its released notebooks and files.
 
-    `files` are in base64 by relative path. `due` is whether it has a due date. Equal digests mean equal snapshots.
+    `files` maps relative paths to contents in base64. `due` tells whether the assignment has a due date. Equal digests
+    mean equal snapshots.
     """
 
     name: str
@@ -50,7 +55,7 @@ class AssignmentSnapshot:
 
     @classmethod
     def of(cls, source: Path, released: dict[str, ReleasedNotebook], due: bool) -> AssignmentSnapshot:
-        """Take a snapshot of the assignment in the folder `source`. Raises UserError if its files are too large."""
+        """Take a snapshot of the assignment in the folder `source`. Raises UserError if the files are too large."""
         files = encoded_files(source)
         digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
         return cls(source.name, released, files, due, digest)

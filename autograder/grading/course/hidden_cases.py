@@ -1,7 +1,7 @@
 """Expected results on the hidden cases, computed where no student code runs.
 
-The cases of an exercise are drawn from a seed that derives from the course's secret. In the isolated child, which gets
-the seed only when the check is reached, the exercise's probe runs on them. Expected results never leave this process.
+The seed of an exercise's hidden cases derives from the course's secret. A child gets the seed when it reaches the
+check, and runs the probe on the cases. Expected results never leave this process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _PACKAGE = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class ExpectedResults:
-    """A lesson, its exercises, and their expected results on the hidden cases."""
+    """A lesson, its exercises, and their expected results on the hidden cases.
+
+    Exercises and expected results are by the exercise's name.
+    """
 
     lesson: Lesson
     exercises: dict[str, Exercise]
@@ -39,13 +42,19 @@ class ExpectedResults:
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """The source of candidate programs for a learner's test, and of its case generator, by exercise."""
+        """The source of the programs that a learner's test is tried on, by exercise.
+
+        The source includes the exercise's case generator.
+        """
         sources = [read_lesson(path) for path in {path_of(each) for each in self.exercises.values()}]
         return {name: source.extract(name, names) for source in sources for name, names in source.tried.items()}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """Return the lesson and exercises of an assignment, or None if the assignment stems from no lesson."""
+    """Return the lesson of an assignment and its exercises by name.
+
+    `course` is the course folder. Returns None if the assignment stems from no lesson.
+    """
     collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
     for collection in collections:
         path = collection.lessons / f"{assignment}.py"
@@ -56,9 +65,10 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
 
 
 def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
-    """Return the expected results of a lesson in a course.
+    """Return the expected results of a lesson on the hidden cases of the course in the folder `course`.
 
-    They are cached in the course's `.autograder` until the lesson, the checker, torch or the secret changes.
+    `known` holds the lesson's exercises by name. The results are cached in `.autograder` until the lesson, the checking
+    code, torch or the secret changes.
     Raises UserError with the remedy if the secret is missing or invalid.
     """
     secret = _secret(course)
@@ -84,12 +94,19 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
 
 
 def seed_of(secret: str, exercise: Exercise) -> str:
-    """Return the seed of an exercise's hidden cases. It reveals only the inputs, and a child sees those anyway."""
+    """Return the seed of an exercise's hidden cases, derived from the course's secret.
+
+    The seed reveals only the inputs of the cases, and a child sees those anyway.
+    """
     named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
 
 
 def _secret(course: Path) -> str:
+    """Return the secret of the course in the folder `course`.
+
+    Raises UserError with the remedy if the secret is missing or too short.
+    """
     path = course / "secret"
     try:
         secret = path.read_text(encoding="utf-8").strip()
@@ -102,13 +119,16 @@ def _secret(course: Path) -> str:
 
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
-    """Return the files of our code on which expected results depend: the exercises' modules and the checker."""
+    """Return the Python files on which expected results depend: the exercises' modules and the checking code."""
     modules = (file for each in known for file in module_files(path_of(each)).values())
     return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 
 
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
-    """Return a hash that changes whenever the expected results may change."""
+    """Return a hash that changes whenever the expected results may change.
+
+    `known` holds the exercises and `seeds` the seeds of their hidden cases, by exercise name.
+    """
     parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
     found = hashlib.sha256("\0".join([*parts, *known]).encode())
@@ -119,6 +139,7 @@ def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) ->
 
 
 def _write_private(path: Path, text: str) -> None:
+    """Write a file atomically that only this user may read."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     draft = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,4 +1,4 @@
-"""Late penalties: a course's nbgrader plugin, applied to the notebooks of a submission."""
+"""Late penalties of a submission's notebooks, by a course's own rule."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from nbgrader.api import SubmittedAssignment
 from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
-LatePenalty = Callable[[str, float, float], "float | None"]  # of a student, a score and the seconds late; None: none
+LatePenalty = Callable[[str, float, float], "float | None"]  # (student, score, seconds late) to points off
 
 
 def late_penalty(config: Config) -> LatePenalty:
-    """Return the rule of a course: the plugin that its config names, or nbgrader's own, which takes nothing.
+    """Return the penalty rule of a course: the nbgrader plugin that the config names, or nbgrader's default.
 
-    The plugin is made at each call, so a broken one fails only the submissions that are late.
+    nbgrader's default takes no points off. The plugin is created at each call, because then a broken plugin fails only
+    for late submissions.
     """
 
     def rule(student: str, score: float, seconds: float) -> float | None:
@@ -27,18 +28,24 @@ def late_penalty(config: Config) -> LatePenalty:
 
 
 def no_penalty(student: str, score: float, seconds: float) -> None:
-    """Take nothing: for a gradebook that is only read."""
+    """Take no points off: for a gradebook that is only read."""
 
 
 def seconds_late(submission: SubmittedAssignment) -> float:
-    """Return the seconds by which a submission was late. nbgrader's method fails on an extension without a due date."""
+    """Return the seconds by which a submission was late.
+
+    nbgrader's own method fails for a student with an extension if the assignment has no due date.
+    """
     return float(submission.total_seconds_late) if submission.assignment.duedate else 0.0
 
 
 def apply_penalty(
     submission: SubmittedAssignment, student: str, scores: Mapping[str, float], rule: LatePenalty
 ) -> None:
-    """Set the late penalties of a submission's notebooks, given their scores by id. None exceeds the score."""
+    """Set the late penalty of each notebook of a submission.
+
+    `scores` holds the notebooks' scores by database id. A penalty never exceeds the notebook's score.
+    """
     late = seconds_late(submission)
     for submitted in submission.notebooks:
         score = scores[submitted.id]

@@ -1,4 +1,4 @@
-"""Registration of assignments that the gradebook lacks."""
+"""Registration of assignments that are missing from the gradebook."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .settings import CourseSettings
 
 
 def register(course: CourseSettings, assignment: str) -> None:
-    """Add an assignment to the gradebook as `nbgrader generate_assignment` does, without touching release/.
+    """Add an assignment to the gradebook from its source notebooks, as `nbgrader generate_assignment` does.
 
-    Raises UserError with the remedy if there is no source notebook, or nbgrader rejects it.
+    The release folder is not touched. Raises UserError with the remedy if there is no source notebook, or nbgrader
+    rejects it.
     """
     source = course.source(assignment)
     if not any(source.glob("*.ipynb")):

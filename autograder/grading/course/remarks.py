@@ -1,4 +1,4 @@
-"""Grading remarks on submissions, kept until the next grading."""
+"""Remarks on graded submissions, stored until the next grading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 class Remarks:
     """The reasons for a review of one submission, and other notes.
 
-    `reasons` are by notebook; the key "" means the whole submission. `failed` is whether it could not be graded.
+    `reasons` are by notebook; the key "" means the whole submission. `failed` tells whether grading failed.
     """
 
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -23,12 +23,15 @@ class Remarks:
 
     @property
     def everything(self) -> list[str]:
-        """Return all reasons in one list."""
+        """All reasons in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
 
 class RemarksFolder:
-    """The remarks on submissions of one assignment, one file per student."""
+    """The stored remarks on submissions of one assignment, one file per student.
+
+    `root` is the course folder.
+    """
 
     def __init__(self, root: Path, assignment: str) -> None:
         self._folder = root / ".autograder" / "remarks" / assignment
@@ -38,7 +41,7 @@ class RemarksFolder:
         return self._read(self._path(student))[1]
 
     def read_all(self) -> dict[str, Remarks]:
-        """Return the remarks by student."""
+        """Return all stored remarks by student."""
         found = map(self._read, sorted(self._folder.glob("*.json")) if self._folder.is_dir() else [])
         return {student: remarks for student, remarks in found if student}
 
@@ -56,10 +59,14 @@ class RemarksFolder:
             self._folder.parent.rmdir()
 
     def _path(self, student: str) -> Path:
-        """Return the file of a student. A hash is used because student names may have any characters and any length."""
+        """Return the file for a student's remarks.
+
+        The file name is a hash, because student names may have any characters and any length.
+        """
         return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
     def _read(self, path: Path) -> tuple[str, Remarks]:
+        """Return the student and the remarks in a file, or an empty name and empty remarks."""
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
             return str(data.pop("student")), Remarks(**data)

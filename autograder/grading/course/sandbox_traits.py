@@ -1,4 +1,4 @@
-"""Config traits for a course's sandbox limits."""
+"""Sandbox settings of a course as configurable traits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..limits import Limits
 
 
 class SandboxTraits(NbGraderPreprocessor):  # type: ignore[misc]
-    """Limits and isolation, read from the section `RunIsolated` of a course's config."""
+    """Isolation and limits, from the section `RunIsolated` of a course's config."""
 
     isolation = Enum(
         ("full", "none"), "full", help="'none' runs students' code as your own user, where it can read what you can"

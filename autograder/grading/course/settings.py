@@ -1,4 +1,4 @@
-"""The settings in nbgrader_config.py: folders, languages, sandbox limits."""
+"""The settings in a course's nbgrader_config.py: folders, languages, sandbox limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from .sandbox_traits import SandboxTraits
 
 @dataclass(frozen=True)
 class CourseSettings:
-    """A course's `nbgrader_config.py`, as loaded by nbgrader."""
+    """The settings of a course, as nbgrader loads them from nbgrader_config.py.
+
+    `root` is the course folder.
+    """
 
     root: Path
     config: Config
@@ -38,14 +41,19 @@ class CourseSettings:
 
     @property
     def language(self) -> str:
-        """The language of releases: the value of AUTOGRADER_LANGUAGE, if the config uses it."""
+        """The language of releases, "en" or "ru".
+
+        The config of a new course reads the language from the environment variable AUTOGRADER_LANGUAGE.
+        """
         removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
         return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
 
     def source(self, assignment: str) -> Path:
+        """Return the folder of an assignment's source notebooks."""
         return self._path(self.directory.source_directory, ".", assignment)
 
     def autograded(self, assignment: str, student: str) -> Path:
+        """Return the folder for a student's graded submission."""
         return self._path(self.directory.autograded_directory, student, assignment)
 
     @property
@@ -54,10 +62,11 @@ class CourseSettings:
         return list(self.directory.ignore)
 
     def feedback(self, assignment: str, student: str) -> Path:
+        """Return the folder for a student's feedback pages."""
         return self._path(self.directory.feedback_directory, student, assignment)
 
     def was_released(self, assignment: str, language: str) -> bool:
-        """Return whether an assignment was released in a language."""
+        """Return whether an assignment has a release in `language` ("en" or "ru")."""
         first = str(self.directory.release_directory)
         for other in LANGUAGES[1:]:
             first = first.removesuffix(f"-{other}")
@@ -65,22 +74,26 @@ class CourseSettings:
         return self._path(kind, ".", assignment).is_dir()
 
     def submissions(self, assignment: str) -> list[Path]:
-        """Return the submitted folders, by student. Links are ignored."""
+        """Return the folders of an assignment's submissions, sorted by student. Links are ignored."""
         return self._by_student(self.directory.submitted_directory, assignment)
 
     def graded(self, assignment: str) -> list[Path]:
-        """Return the graded folders, by student."""
+        """Return the folders of an assignment's graded submissions, sorted by student. Links are ignored."""
         return self._by_student(self.directory.autograded_directory, assignment)
 
     def assignments(self) -> list[str]:
-        """Return the assignments with submissions."""
+        """Return the names of the assignments that were handed in."""
         return self._all(self.directory.submitted_directory)
 
     def graded_assignments(self) -> list[str]:
-        """Return the assignments with graded submissions."""
+        """Return the names of the assignments with graded submissions."""
         return self._all(self.directory.autograded_directory)
 
     def _by_student(self, kind: str, assignment: str) -> list[Path]:
+        """Return the folders of an assignment, sorted by student.
+
+        `kind` is nbgrader's top folder: "submitted", "autograded" or their configured names.
+        """
         above = self._path(kind, "STUDENT", assignment).parents[1]
         found = [folder / assignment for folder in above.iterdir()] if above.is_dir() else []
         return sorted(
@@ -90,6 +103,7 @@ class CourseSettings:
         )
 
     def _all(self, kind: str) -> list[str]:
+        """Return the names of all assignments in the top folder `kind`, for example "submitted"."""
         above = self._path(kind, "STUDENT", "x").parents[1]
         names: set[str] = set()
         for student in above.iterdir() if above.is_dir() else []:
@@ -101,15 +115,19 @@ class CourseSettings:
 
     @property
     def isolation(self) -> SandboxTraits:
-        """The course's limits and isolation."""
+        """The course's sandbox settings: isolation and limits."""
         return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
 
     def _path(self, kind: str, student: str, assignment: str) -> Path:
+        """Return the folder of a student's assignment in the top folder `kind`, for example "submitted"."""
         return Path(self.directory.format_path(kind, student, assignment))
 
 
 def course_settings(root: Path) -> CourseSettings:
-    """Read the settings of the course in `root`. Raises UserError if it is not a course folder."""
+    """Read the settings of the course in the folder `root`.
+
+    Raises UserError if `root` is not a course folder.
+    """
     root = root.resolve()
     if not (root / "nbgrader_config.py").is_file():
         raise UserError(
@@ -125,7 +143,10 @@ def course_settings(root: Path) -> CourseSettings:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return whether a path is a folder and not a link. An inaccessible one counts: grading it reports the reason."""
+    """Return whether a path is a folder and not a link.
+
+    An inaccessible path counts as a folder: grading then reports the error.
+    """
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
     except PermissionError:
@@ -136,6 +157,7 @@ def _is_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _in(folder: Path) -> Iterator[None]:
+    """Change the working folder to `folder` in the `with` block."""
     before = Path.cwd()
     os.chdir(folder)
     try:

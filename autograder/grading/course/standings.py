@@ -1,4 +1,4 @@
-"""Standings of students in the gradebook."""
+"""Points, penalties and pending reviews of students in the gradebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .late_penalty import seconds_late
 
 @dataclass(frozen=True)
 class Standing:
-    """Points, late penalty and state of manual grading of one submission."""
+    """Points, late penalty and review state of one submission.
+
+    `score` and `penalty` are in points. The penalty is not subtracted from the score.
+    """
 
     score: float
     penalty: float
@@ -24,7 +27,10 @@ class Standing:
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:
-    """Return the standings of all students with a submission of the assignment in the gradebook."""
+    """Return a standing by student, for all students with a submission of the assignment.
+
+    `db` is the gradebook's SQLAlchemy session.
+    """
     graded = (
         db.query(
             SubmittedAssignment.student_id,

@@ -1,4 +1,4 @@
-"""Upgrade of a lesson in a running course: safety check, outdated releases."""
+"""Safety checks before a lesson of a running course is upgraded."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _KINDS = ("grade", "solution", "locked", "task")
 
 
 def list_differences(old: str, new: str) -> list[str]:
-    """Return the grade ids of cells that exist in only one of two source notebooks, or differ in kind.
+    """Return the grade ids of the cells in which two source notebooks differ for nbgrader.
 
-    nbgrader refuses to release one version after students have handed in the other.
+    `old` and `new` are the notebooks' JSON. Such a cell exists in only one of them, or its nbgrader type differs.
+    nbgrader refuses to release the new version after students have handed in the old one.
     """
     try:
         cells = [_cells(text) for text in (old, new)]
@@ -27,13 +28,16 @@ def list_differences(old: str, new: str) -> list[str]:
 
 
 def _cells(text: str) -> set[tuple[str, tuple[bool, ...]]]:
-    """Return the grade id and kind of each cell that has a grade id."""
+    """Return the grade id and the nbgrader type (see `_KINDS`) of each cell that has a grade id."""
     cells = [cell for cell in json.loads(text)["cells"] if grade_id_of(cell)]
     return {(grade_id_of(cell), tuple(bool(cell["metadata"]["nbgrader"].get(k)) for k in _KINDS)) for cell in cells}
 
 
 def is_handed_in(root: Path, assignment: str) -> bool:
-    """Return whether anybody has handed in an assignment, according to submitted/ and the gradebook."""
+    """Return whether anybody has handed in an assignment of the course in the folder `root`.
+
+    Looks into submitted/ and into the gradebook.
+    """
     if any((root / "submitted").glob(f"*/{assignment}")):
         return True
     if not (root / "gradebook.db").is_file():
@@ -46,7 +50,10 @@ def is_handed_in(root: Path, assignment: str) -> bool:
 
 
 def release_commands(root: Path, assignment: str, nbgrader: str) -> list[str]:
-    """Return the commands that regenerate the existing releases of an assignment."""
+    """Return the shell commands that make the existing releases of an assignment anew.
+
+    `root` is the course folder, `nbgrader` the path of that command.
+    """
     commands = []
     for language in LANGUAGES:
         first = language == LANGUAGES[0]

@@ -1,4 +1,8 @@
-"""Preprocessors for `nbgrader autograde` and formgrader's button."""
+"""Preprocessors for `nbgrader autograde` and formgrader's autograde button.
+
+In this module, `ours` is `resources["nbgrader"]`: the names of assignment, student and notebook, and the gradebook's
+URL.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from ..submission.sanitize import Unreadable, parse, sanitize
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
-    """A step that rebuilds the submitted notebook; see `sanitize`."""
+    """A preprocessor that rebuilds the submitted notebook (see `sanitize`)."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -42,7 +46,10 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         return clean.notebook, resources
 
     def _drop_links(self, ours: Any) -> None:
-        """Remove copies that nbgrader made through links. Raises Unreadable if the notebook itself is a link."""
+        """Remove copies that nbgrader made of the targets of links in a submission.
+
+        Raises Unreadable if the notebook itself is a link.
+        """
         submitted, _ = _submission(self.config, ours)
         refuse_linked_notebook(submitted, ours["notebook"])
         course = CourseDirectory(config=self.config)
@@ -56,7 +63,11 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
     def _chosen(
         self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
     ) -> tuple[Any, list[str]]:
-        """Return the notebook to grade, perhaps under another name, and reasons for a review."""
+        """Return the notebook to grade as JSON, and reasons for a review.
+
+        The submitted notebook may have another name than the released one; nbgrader's own choice is `nb`. `released`
+        holds the released notebooks by name, `due` tells whether there is a due date.
+        """
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
         try:
@@ -74,7 +85,7 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class RunIsolated(SandboxTraits):
-    """A step that runs cells in an isolated child and judges checks.
+    """A preprocessor that runs cells in an isolated child and judges checks.
 
     A course sets the traits in its config.
     """
@@ -97,14 +108,14 @@ class RunIsolated(SandboxTraits):
         return nb, resources
 
     def _beside(self, ours: Any) -> dict[str, str]:
-        """Return the student's own files in base64 by relative path."""
+        """Return the student's own files in base64, by relative path."""
         return encoded(find_extras(*_submission(self.config, ours)).own)
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """A step that stores reasons for a review, and sets formgrader's flag.
+    """A preprocessor that stores reasons for a review, and sets formgrader's flag.
 
-    It also removes a record that a student has handed in: `autograder grade` would trust it.
+    It also removes a forged record file from the autograded folder, because `autograder grade` would trust that record.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -123,17 +134,18 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-_reasons: dict[tuple[str, str, str], list[str]] = {}  # passed between the steps for one notebook
+_reasons: dict[tuple[str, str, str], list[str]] = {}  # for the next preprocessor; see `_key`
 
 
 def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
-    """Return the submitted folder, and the patterns of files that nbgrader ignores."""
+    """Return the submitted folder, and the patterns of file names that nbgrader ignores."""
     course = CourseDirectory(config=config)
     folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
     return Path(folder), list(course.ignore)
 
 
 def _key(ours: Any) -> tuple[str, str, str]:
+    """Return the names of assignment, student and notebook."""
     return ours["assignment"], ours["student"], ours["notebook"]
 
 
@@ -141,7 +153,10 @@ _jobs: dict[tuple[object, ...], Job] = {}
 
 
 def _job(root: Path, ours: Any) -> Job:
-    """Return the job of a notebook, cached for all submissions until the assignment's files change."""
+    """Return the grader's job for a notebook.
+
+    All submissions share the job until a file of the assignment changes. `root` is the course folder.
+    """
     source, name = root / "source" / ours["assignment"], ours["notebook"]
     key = (source, name, *((path, path.stat().st_mtime_ns) for path in sorted(source.rglob("*"))))
     if key not in _jobs:
@@ -150,7 +165,7 @@ def _job(root: Path, ours: Any) -> Job:
 
 
 def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
-    """Return the notebooks of an assignment by name, and whether it has a due date."""
+    """Return the released notebooks of an assignment by name, and whether the assignment has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
         book = Book(gradebook)
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])

@@ -1,4 +1,4 @@
-"""The traits that a course's nbgrader_config.py sets: release language, sandbox, feedback."""
+"""The nbgrader settings of a course: release language, sandbox, feedback."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from .safe_html import Harmless
 
 
 def configure(c: Config, course_id: str, language: str) -> None:
-    """Set nbgrader's traits for a course released in `language`. A second call changes nothing more.
+    """Set nbgrader's traits in `c`, for a course that is released in `language`.
 
-    Each language has its own course id and release folder, because an exchange holds one folder per assignment.
-    Submissions in all languages go into the same `submitted/` and the same gradebook.
+    A second call changes nothing more. Each language has its own course id and release folder, because nbgrader's
+    exchange holds one folder per assignment. Submissions in all languages go into the same `submitted/` and the same
+    gradebook.
     Raises SystemExit for an unknown language: after any other exception nbgrader would go on without the config.
     """
     if language not in LANGUAGES:
@@ -62,5 +63,8 @@ def configure(c: Config, course_id: str, language: str) -> None:
 
 
 def _with(trait: Any, ours: dict[type, type]) -> list[type]:
-    """Return nbgrader's own list of steps, with some replaced by ours."""
+    """Return the default value of a trait with preprocessors, some of them replaced.
+
+    `ours` maps nbgrader's classes to their replacements.
+    """
     return [ours.get(step, step) for step in trait.default()]

@@ -1,4 +1,4 @@
-"""The feedback page, in the language of the submitted notebook."""
+"""The exporter of feedback pages, in the language of the submitted notebook."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "c
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's step, extended: it marks cells for manual grading and deleted cells."""
+    """nbgrader's preprocessor for feedback, with marks on pending and deleted cells.
+
+    Cells that need manual grading get `waiting` in their metadata. Graded cells that the student deleted are listed in
+    `resources`.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -39,11 +43,14 @@ class Grades(GetGrades):  # type: ignore[misc]
 
 
 class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
-    """nbgrader's feedback page, in two languages and with the exercises' titles."""
+    """An exporter of feedback pages in English or Russian, with exercise titles."""
 
     @property
     def default_config(self) -> Config:
-        """The config for our template, which extends nbgrader's. A course may override it in `c.FeedbackExporter`."""
+        """The config for the course's template, which extends nbgrader's.
+
+        A course may override the config in `c.FeedbackExporter`.
+        """
         mine = {
             "exclude_anchor_links": True,
             "template_name": "autograder_feedback",
@@ -66,19 +73,19 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 
 def language_of(nb: NotebookNode) -> str:
-    """Return the language from the release's metadata, or English if a student removed it."""
+    """Return the language in the metadata of a submitted notebook, or English if a student removed it."""
     said = _ours(nb).get("language")
     return said if said in LANGUAGES else LANGUAGES[0]
 
 
 def _ours(nb: NotebookNode) -> dict[str, Any]:
-    """Return the release's metadata in the notebook. Students can forge it."""
+    """Return the metadata that the release wrote into the notebook. Students can forge this metadata."""
     noted = nb.metadata.get("autograder")
     return noted if isinstance(noted, dict) else {}
 
 
 def title(grade_id: str, lesson: str, language: str) -> str:
-    """Return the title, as HTML, of a graded cell's exercise, or the grade id if the cell is not ours."""
+    """Return the title of a graded cell's exercise as HTML, or the grade id if the exercise is unknown."""
     role, _, name = grade_id.partition("-")
     if role == "written":
         return WORDS["written"].read(language)

@@ -1,4 +1,4 @@
-"""Rubrics of manually graded questions on formgrader's submission page."""
+"""Rubrics for manual grading, shown in formgrader beside a student's answers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..submission.sanitize import grade_id_of, source_of
 
 
 class ShowRubric(Preprocessor):  # type: ignore[misc]
-    """A step that shows the rubric above a student's written answer.
+    """A preprocessor that shows the rubric above a student's written answer.
 
-    The rubric is the answer in the source notebook.
+    The rubric is the text of the answer cell in the source notebook.
     """
 
     enabled = True
@@ -35,7 +35,10 @@ class ShowRubric(Preprocessor):  # type: ignore[misc]
 
 
 def _rubrics(resources: Any) -> dict[str, str]:
-    """Return the rubrics by grade id; none on other pages than formgrader's, or without a source notebook."""
+    """Return the rubrics by grade id.
+
+    There are none without a source notebook, or if the notebook is not shown for manual grading.
+    """
     if "submission_id" not in resources:
         return {}
     course = Path(resources["metadata"]["path"]).parents[2]  # the path is autograded/STUDENT/ASSIGNMENT

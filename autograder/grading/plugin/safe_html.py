@@ -1,4 +1,4 @@
-"""HTML safety of pages from submissions, in feedback and in formgrader."""
+"""HTML safety of pages that show submissions, in feedback and in formgrader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...language import LANGUAGES
 from ..submission.outputs import safe_outputs
 
 _TAGS = "p|h[1-6]|a|img|em|strong|del|code|pre|span|div|br|hr|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|sup|sub"
-# The renderer's output for plain Markdown: known tags, quoted attributes, links to pages and pictures.
+# HTML rendered from harmless Markdown: known tags, quoted attributes, links to web pages and pictures.
 _PLAIN = re.compile(
     rf"""</?(?:{_TAGS})(?:\s+(?:class|id|alt|title|align|start)="[^"<>]*"|\s+style="text-align:\s*\w+;?"
     |\s+(?:href|src)="(?:https?:|mailto:|\#|data:image/(?:png|jpeg);|(?![\w+.-]*:))[^"<>]*")*\s*/?>""",
@@ -27,7 +27,7 @@ _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
 class Harmless(Preprocessor):  # type: ignore[misc]
-    """A step that shows unsafe Markdown as typed, and sanitizes outputs."""
+    """A preprocessor that shows unsafe Markdown as typed, and sanitizes outputs."""
 
     enabled = True
 
@@ -47,6 +47,10 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return cell, resources
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
+        """Return a list with the sanitized output, or an empty list.
+
+        A stored verdict is shown as a card made here, not as the stored HTML. `number` is the cell's execution count.
+        """
         safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
         if isinstance(record, dict) and safe:
@@ -59,9 +63,9 @@ class Harmless(Preprocessor):  # type: ignore[misc]
 
 
 def is_plain(text: str) -> bool:
-    """Return whether Markdown text yields only the markup of plain Markdown.
+    """Return whether Markdown text renders to harmless tags only.
 
-    The renderer's output decides. Text that takes long to render is not plain.
+    The rendered HTML is inspected, not the text. Text that takes long to render counts as unsafe.
     """
     if len(text) > _LONGEST or len(_FORMULA.findall(text)) > _MOST_FORMULAS:
         return False
@@ -69,6 +73,6 @@ def is_plain(text: str) -> bool:
 
 
 def as_typed(text: str) -> str:
-    """Return Markdown that shows `text` verbatim."""
+    """Return Markdown that shows `text` verbatim, in a code block."""
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 3)
     return f"{fence}text\n{text}\n{fence}"

@@ -1,1 +1,1 @@
-"""The report: one page on a class's understanding, from graded submissions."""
+"""The class report, an HTML page on misunderstandings in graded submissions."""

@@ -1,4 +1,4 @@
-"""Collection of the report's data from gradebook, autograded notebooks and lessons."""
+"""Collection of the class report's data from gradebook, autograded notebooks and lessons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _NOT_IN_BOOK = Text(
 
 
 def collect(course: CourseSettings, assignment: str) -> Graded:
-    """Collect the graded submissions of an assignment. Raises UserError with the remedy if there are none."""
+    """Collect the data of the class report on an assignment.
+
+    Raises UserError with the remedy if there is no graded submission.
+    """
     folders = {folder.parent.name: folder for folder in course.graded(assignment)}
     if not folders:
         raise UserError(
@@ -74,10 +77,13 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
 def _from_gradebook(
     course: CourseSettings, assignment: str
 ) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
-    """Return an empty record and the gradebook's data on an assignment.
+    """Return an empty `Graded` and the gradebook's data on an assignment.
 
-    The data are: names of the notebooks; scores by student, less late penalties, as in nbgrader's export; the cells of
-    each student that need manual grading, each with whether it was graded manually before; the flagged students.
+    The data are:
+    - the names of the notebooks;
+    - the points by student, less late penalties, as in nbgrader's export;
+    - by student and grade id, each cell that needs manual grading, with whether it was graded manually before;
+    - the flagged students.
     """
     try:
         with Gradebook(course.db_url, course.course_id) as book:
@@ -116,7 +122,10 @@ def _from_gradebook(
 
 
 def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """Return the lesson that a notebook stems from, or None for a notebook of another origin."""
+    """Return the lesson that a notebook was made from, and its exercises by name, or None.
+
+    `root` is the course folder, `name` the notebook's name. Notebooks that an instructor wrote by hand have no lesson.
+    """
     for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
         try:
             (lesson,) = collection.read([name])
@@ -128,19 +137,26 @@ def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
 
 
 def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
-    """Return the first feedback page of a submission, or else its first graded notebook."""
+    """Return the path of the page to show for a submission: a feedback page, else a graded notebook.
+
+    `feedback` and `autograded` are the student's folders, `names` the notebooks' names. Returns None if there is no
+    file.
+    """
     pages = [feedback / f"{name}.html" for name in names]
     return next((path for path in [*pages, *_notebooks(autograded, names)] if path.is_file()), None)
 
 
 def _notebooks(folder: Path, names: list[str]) -> list[Path]:
-    """Return the submitted notebooks; if there are none, the assignment's first, so that an error names it."""
+    """Return the paths of the graded notebooks in `folder`.
+
+    If there are none, returns the path of the assignment's first notebook, which an error can then name.
+    """
     paths = [folder / f"{name}.ipynb" for name in names]
     return [path for path in paths if path.exists()] or paths[:1]
 
 
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the cells with a grade id. Raises Unreadable if the notebook is invalid."""
+    """Yield the grade id and the JSON of each cell with a grade id. Raises Unreadable if the notebook is invalid."""
     for cell in read(path)["cells"]:
         match cell:
             case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
@@ -148,7 +164,7 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _why_not(folder: Path, names: list[str]) -> Text:
-    """Return the reason if a submission has no graded notebook."""
+    """Return a sentence that tells why a submission has no graded notebook."""
     try:
         for path in _notebooks(folder, names):
             read(path)

@@ -1,7 +1,7 @@
-"""Counts for the report: verdicts by exercise, groups of similar wrong answers.
+"""Counts for the class report: verdicts, and groups of similar wrong answers.
 
-Submissions are not run, imported or trusted. Of a notebook only the verdicts on the lesson's own exercises count, and
-answers are quoted as text.
+Submissions are not run, imported or trusted. Only verdicts on the lesson's own exercises count. Answers are quoted as
+text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading it
 
 @dataclass
 class Wrong:
-    """A group of similar wrong answers.
+    """A group of similar wrong answers to one exercise.
 
-    They share a recognised mistake (`mistake` is a name of it) or, if `mistake` is None, the same behaviour.
+    The answers share a recognised mistake, whose name is `mistake`. If `mistake` is None, the answers share the same
+    observed behaviour or the same error. `verdict` belongs to one of the answers.
     """
 
     exercise: Exercise
@@ -39,6 +40,7 @@ class Wrong:
     code: str = ""  # the shortest answer of the group
 
     def add(self, student: str, code: str) -> None:
+        """Add a student to the group, and keep the student's answer `code` if it is the shortest."""
         self.students.append(student)
         if code.strip() and (not self.code or len(code) < len(self.code)):
             self.code = code
@@ -48,7 +50,8 @@ class Wrong:
 class Answered:
     """The counts of one exercise: submissions by state, groups of wrong answers.
 
-    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`.
+    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`. `alike` holds the groups by the key that `_kind`
+    returns.
     """
 
     exercise: Exercise
@@ -57,19 +60,24 @@ class Answered:
 
     @property
     def answers(self) -> int:
+        """The number of answers that were right, wrong or broken."""
         return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
 
     def wrong(self, *, recognised: bool) -> list[Wrong]:
-        """Return the recognised mistakes, or the other groups of wrong answers, the most frequent first."""
+        """Return the groups of wrong answers, the largest first.
+
+        `recognised` selects the groups with a recognised mistake, otherwise all others.
+        """
         found = [each for each in self.alike.values() if (each.mistake is not None) == recognised]
         return sorted(found, key=lambda each: -len(each.students))
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """The reason for a review, and the cells (grade ids) concerned.
+    """The reason why some cells of a submission need a review.
 
-    `reason` is a word of `FLAGS`, "again" (graded manually before the last autograding) or "read".
+    `reason` is one of `FLAGS`, "again" (graded manually before the last autograding) or "read" (needs manual grading).
+    `cells` holds grade ids.
     """
 
     reason: str
@@ -79,9 +87,10 @@ class Waiting:
 
 @dataclass
 class Graded:
-    """The data of one assignment's report.
+    """The data of the class report on one assignment.
 
-    It has scores by student, the exercises in order, the students to review by reason, and unreadable submissions.
+    Scores are in points, by student. `exercises` are in the lesson's order. `waiting` holds the students who need a
+    review, by reason. `unread` holds the students without a readable submission, with the cause.
     """
 
     assignment: str
@@ -96,10 +105,10 @@ class Graded:
     pages: dict[str, Path] = field(default_factory=dict)  # the feedback page or the graded notebook, by student
 
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
-        """Add a submission.
+        """Add the graded notebooks of one student to the counts.
 
-        `cells` are by grade id. `waiting` has the cells that need manual grading, each with whether it was graded
-        before.
+        `cells` holds the cells' JSON by grade id. `waiting` holds the grade ids of cells that need manual grading, each
+        with whether the cell was graded manually before.
         """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
@@ -114,7 +123,7 @@ class Graded:
                 faults[f"check-{name}"] = _fault(verdict)
         extras = [f"check-{name}" for name, each in self.exercises.items() if not each.exercise.core]
         reasons: dict[tuple[str, str], list[str]] = defaultdict(list)
-        # The cells from the gradebook, and faults in ungraded exercises, which it lacks.
+        # The cells from the gradebook, and faults in ungraded exercises, which are not in the gradebook.
         for cell in [*waiting, *(cell for cell in extras if cell in faults)]:
             otherwise = "again" if waiting.get(cell) else "read" if cell in cells else "deleted"
             reasons[faults.get(cell) or (otherwise, "")].append(cell)
@@ -122,16 +131,19 @@ class Graded:
             self.waiting[Waiting(reason, detail, tuple(concerned))].append(student)
 
     def misunderstood(self) -> list[Wrong]:
-        """Return the wrong answers to graded exercises that more than one student gave, the most frequent first."""
+        """Return the groups of wrong answers from more than one student, the largest first.
+
+        Only graded exercises count, and only answers that ran.
+        """
         alike = [each for answered in self.exercises.values() for each in answered.alike.values()]
         shared = [each for each in alike if each.exercise.core and each.observed and len(each.students) > 1]
         return sorted(shared, key=lambda each: (-len(each.students), each.mistake is None))
 
 
 def _kind(wrong: Wrong) -> str:
-    """Return a key that is equal for answers with the same text on the page.
+    """Return a key that is equal for answers about which the report prints the same text.
 
-    Mistakes that share a sentence are one misunderstanding.
+    Mistakes with the same sentence therefore count as one.
     """
     if wrong.error:
         return f"error {wrong.error}"
@@ -144,7 +156,10 @@ def _kind(wrong: Wrong) -> str:
 
 
 def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
-    """Return the verdict of a check, and the digest of its observations, if any."""
+    """Return the verdict in a check's output, and the digest of the observations, or None for each.
+
+    `cell` is the check's JSON, `exercise` the name of the exercise.
+    """
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:
@@ -164,7 +179,7 @@ def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str |
 
 
 def _state(verdict: Verdict | None) -> str:
-    """Return the state that a check counts under."""
+    """Return the state under which a verdict, or a missing verdict, is counted."""
     if verdict is None:
         return NO_VERDICT
     tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
@@ -172,7 +187,7 @@ def _state(verdict: Verdict | None) -> str:
 
 
 def _fault(verdict: Verdict) -> tuple[str, str]:
-    """Return the kind and the details of a check's failure: tampering, or a fault of ours."""
+    """Return why a check failed: "tampered" or "fault" (a bug in the checking code), and the details."""
     note = verdict.finding.got[0] if verdict.finding and verdict.finding.got else Note("", {})
     said = note.parameters if isinstance(note.parameters, dict) else {}
     if note.id == "fault.tampered":
@@ -181,7 +196,10 @@ def _fault(verdict: Verdict) -> tuple[str, str]:
 
 
 def _error(cell: dict[str, Any]) -> str:
-    """Return the error of an answer cell, or an empty string. The released cell's own error does not count."""
+    """Return the error in an answer cell's outputs as text, or an empty string.
+
+    The NotImplementedError of an unfilled answer does not count.
+    """
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:
         match output:

@@ -1,4 +1,4 @@
-"""The command `autograder report`: one page for the instructor on an assignment."""
+"""The command `autograder report`, which writes an HTML page for the instructor."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from .plots import COLOURS, bins, histogram, shares
 from .reason_translation import in_both_languages
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
-_LEADING = 3  # misunderstandings at the top of the page
-_LONGEST = 3000  # characters of an answer on the page
+_LEADING = 3  # misunderstandings at the top of the HTML page
+_LONGEST = 3000  # characters of an answer that are shown
 
 
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
-    """Write the page of one assignment, or of all graded ones, and return the paths.
+    """Write the report on one assignment, or on all graded ones, as HTML. Returns the paths.
 
-    The English page is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. The default `language` is the
-    course's. Raises UserError with the remedy if nothing has been graded, or a page cannot be written.
+    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. The default `language` is
+    the course's.
+    Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
     course = course_settings(root)
     language = language or course.language
@@ -55,13 +56,13 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
 
 
 class _Page:
-    """The template's data, in one language.
+    """The data and functions that the HTML template of the report uses.
 
-    Only the plots and `inline` return markup; all other text is escaped.
+    `folder` is the folder of the HTML file. Only the plots and `inline` return markup; all other text is escaped.
     """
 
     def __init__(self, graded: Graded, language: str, folder: Path) -> None:
-        self.graded, self.language, self._folder = graded, language, folder  # the page's folder
+        self.graded, self.language, self._folder = graded, language, folder  # the HTML file's folder
         self.words = {name: text.read(language) for name, text in WORDS.items()}
         self.total = len(graded.scores)
 
@@ -86,7 +87,7 @@ class _Page:
 
     @property
     def tiles(self) -> list[tuple[str, str, str, str]]:
-        """The number, label, maximum and link of each tile."""
+        """The tiles at the top, one per number: number, label, maximum score and link target."""
         scores = list(self.graded.scores.values())
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
@@ -121,7 +122,7 @@ class _Page:
         return bins(list(self.graded.scores.values()), self.graded.maximum)
 
     def states(self, answered: Sequence[Answered]) -> list[str]:
-        """Return the states that occur, in display order."""
+        """Return the states that any of these exercises has, in display order."""
         found = {state for each in answered for state in +each.states}
         return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 
@@ -145,14 +146,14 @@ class _Page:
         return self.words[words[state]] if state in words else MESSAGES[f"state.{state}"].read(self.language)
 
     def named(self, wrong: Wrong) -> Markup:
-        """Return the sentence of a recognised mistake, or nothing for another wrong answer."""
+        """Return the sentence that names a recognised mistake, or nothing for another wrong answer."""
         if wrong.mistake is None:
             return Markup("")
         known = wrong.exercise.mistakes.get(wrong.mistake)
         return self._inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
 
     def failed(self, wrong: Wrong) -> Markup:
-        """Return the property that the answers lack, or nothing if they gave no result."""
+        """Return the sentence on the aspect that is wrong, or nothing if the answers raised an exception."""
         finding = wrong.verdict.finding
         if finding is None or label_of(finding) == "card.raised":
             return Markup("")
@@ -160,13 +161,13 @@ class _Page:
         return self._inline(says) if says else Markup("")
 
     def returned(self, wrong: Wrong) -> list[Markup]:
-        """Return the observations line by line, without the source line of an exception."""
+        """Return the lines on what the answers returned or raised, without the source line of an exception."""
         notes = wrong.verdict.finding.got if wrong.verdict.finding else ()
         lines = [said(note, self.language) for note in notes if note.id != "raised.line"]
         return [Markup(inline(line)) for line in lines if line]
 
     def label(self, wrong: Wrong) -> str:
-        """Return the label before the first of the lines of `returned`."""
+        """Return the label before the first line of `returned`."""
         finding = wrong.verdict.finding
         return MESSAGES[label_of(finding)].read(self.language) if finding and finding.aspect else ""
 
@@ -180,7 +181,7 @@ class _Page:
         return wrong.code[:_LONGEST] + cut
 
     def where(self, cell: str) -> Markup:
-        """Return the title of the exercise that a cell belongs to."""
+        """Return the title of the exercise that a cell belongs to. `cell` is a grade id."""
         role, _, name = cell.partition("-")
         if role == "check" and name in self.graded.exercises:
             return self.heading(self.graded.exercises[name])
@@ -189,7 +190,7 @@ class _Page:
     # ------------------------------------------------------------------------------------------------- the students
 
     def student(self, id: str) -> Markup:
-        """Return a student's name, if known, and id, linked to the feedback page or graded notebook."""
+        """Return a student's name, if known, and id, as a link to the feedback page or the graded notebook."""
         name = self.graded.names.get(id)
         text = f"{name} ({id})" if name else id
         page = self.graded.pages.get(id)

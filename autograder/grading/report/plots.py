@@ -1,4 +1,7 @@
-"""The report's plots: SVG in the page's light, dark or print colours."""
+"""The plots of the class report, as SVG.
+
+The colours follow the light, dark or print style of the HTML page.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-# Distinct in lightness, too, and readable on white and on black: fill and text colour by state.
+# Fill and text colour by state. The fills differ in lightness, too, and are readable on white and on black.
 COLOURS = {
     "passed": ("#1f7a6d", "#ffffff"),
     "not yet": ("#eda547", "#1b1b1b"),
@@ -22,14 +25,17 @@ COLOURS = {
     "our error": ("#7d4bb3", "#ffffff"),
     "no verdict": ("#5d6673", "#ffffff"),
 }
-_INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # placeholders for colours of the page
+_INK, _PAPER, _BAR = "#010203", "#040506", "#070809"  # placeholders for colours of the HTML page
 _PAGE = {_INK: "var(--ink)", _PAPER: "var(--paper)", _BAR: "var(--accent)"}
-_WIDTH = 9.0  # inches; the page scales it
+_WIDTH = 9.0  # inches; the HTML page scales the plot
 _NAMED = 4  # states per legend line: more would not fit
 
 
 def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, says: str) -> str:
-    """Return a histogram of scores; see `bins` for the counts."""
+    """Return a histogram of scores as SVG. `maximum` is the highest possible score in points.
+
+    `across` and `up` are the labels of the axes, `says` is the text for screen readers.
+    """
     counted = bins(scores, maximum)
     with _style():
         figure = Figure(figsize=(_WIDTH, 2.7), layout="constrained")
@@ -47,7 +53,10 @@ def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, 
 
 
 def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
-    """Return labels and counts: one bin per point up to 25 points, wider bins beyond. Scores are rounded down."""
+    """Return label and count of each bin of the scores. `maximum` is the highest possible score in points.
+
+    Bins are one point wide up to 25 points, and wider beyond. Scores are rounded down.
+    """
     width = max(1, -(-int(maximum) // 25))
     number = int(max([maximum, *scores])) // width + 1
     counts = [0] * number
@@ -58,7 +67,11 @@ def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
 
 
 def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[str, str]], *, says: str) -> str:
-    """Return a stacked bar per row: the number of submissions by state. `states` are pairs of state and label."""
+    """Return a chart as SVG with a stacked bar per exercise: the number of submissions by state.
+
+    `rows` holds title and counts by state of each exercise. `states` holds pairs of state and label. `says` is the text
+    for screen readers.
+    """
     with _style():
         titles = [textwrap.fill(title, 40) for title, _ in rows]
         lines = -(-len(states) // _NAMED)
@@ -83,6 +96,7 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
 
 
 def _style() -> AbstractContextManager[None]:
+    """Return a context with the matplotlib settings of the plots."""
     ours: Any = {
         "svg.fonttype": "none",  # keep text as text: searchable, and in the page's own font
         "svg.hashsalt": "autograder",
@@ -100,7 +114,7 @@ def _style() -> AbstractContextManager[None]:
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """Return the figure as an element of a page; `says` is the text for screen readers."""
+    """Return a figure as an SVG element for an HTML page. `says` is the text for screen readers."""
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True)
     text = file.getvalue()

@@ -1,4 +1,4 @@
-"""Translation of grading's reasons, which are stored in English."""
+"""Russian translation of the reasons that grading stores in English."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ REASONS = [
 
 
 def in_both_languages(reason: str) -> Text:
-    """Return a reason in both languages; an unknown one is left untranslated."""
+    """Return a reason in English and Russian. An unknown reason is English in both."""
     for text, pattern in _PATTERNS:
         found = pattern.fullmatch(reason)
         if found:
@@ -92,7 +92,7 @@ def in_both_languages(reason: str) -> Text:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return a pattern for sentences that were formatted from `template`."""
+    """Return a pattern for sentences that were made from `template`, with a group for each placeholder."""
     parts = string.Formatter().parse(template)
     return re.compile("".join(re.escape(fixed) + (f"(?P<{name}>.+?)" if name else "") for fixed, name, _, _ in parts),
                       re.DOTALL)  # fmt: skip

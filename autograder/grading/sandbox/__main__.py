@@ -1,6 +1,7 @@
-"""Entry point of the fork server, started by `engine`.
+"""Entry point of the fork server, which `ForkServerProcess` starts.
 
-The process isolates itself while it is small, then imports torch and warms up.
+The process isolates itself while it is small, then imports torch and warms up. DESCRIPTOR is the socket to the engine;
+`full` means isolation.
 
 python -P -m autograder.grading.sandbox DESCRIPTOR full|none
 """

@@ -1,6 +1,6 @@
 """Detection of active hooks: torch modes, trace functions, import hooks, signal handlers.
 
-Each of them can run student code inside a check although no name was replaced.
+An active hook can run student code during a check although no name was replaced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Handlers = dict[int, Callable[..., object]]
 
 
 class ActiveHooks:
-    """A comparison of the active hooks with those of the fork server."""
+    """The active hooks, compared with those of the fork server at creation."""
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()
@@ -28,10 +28,10 @@ class ActiveHooks:
 
     @contextmanager
     def in_order(self) -> Iterator[None]:
-        """Switch off trace functions, import hooks and signal handlers that a notebook left on.
+        """Switch off a notebook's trace functions, import hooks and signal handlers in the `with` block.
 
-        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off: it would see
-        the grader's own frames.
+        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off, because the
+        grader's own stack frames would be visible to that function.
         """
         sys.settrace(None)
         sys.setprofile(None)
@@ -49,8 +49,8 @@ class ActiveHooks:
     def now(self) -> list[str]:
         """Return the names of active hooks.
 
-        Called inside `in_order` and `as_in_a_fresh_process`: an active hook there was set by an answer during the
-        check.
+        Must be called inside `in_order` and `as_in_a_fresh_process`, which switch off the notebook's hooks. Any hook
+        that is active there was set by an answer during the check.
         """
         ways = {
             "a TorchFunctionMode is left on": _len_torch_function_stack() > 0,
@@ -64,5 +64,8 @@ class ActiveHooks:
 
 
 def _handlers() -> _Handlers:
-    """Return the Python signal handlers by signal. The interpreter passes them the interrupted frame."""
+    """Return the signal handlers that are Python functions, by signal number.
+
+    The interpreter passes each handler the interrupted stack frame.
+    """
     return {number: found for number in _SIGNALS if callable(found := _signal.getsignal(number))}

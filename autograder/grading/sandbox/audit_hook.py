@@ -1,6 +1,7 @@
-"""An audit hook that denies student code frames, `gc` and raw memory.
+"""An audit hook that keeps student code away from hidden objects.
 
-Each attempt is recorded. An audit hook cannot be removed.
+The hook refuses Python stack frames, functions of `gc` and raw memory, and records each attempt. An audit hook cannot
+be removed.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _REACHING = re.compile(
 _FRAMES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame")
 _MEMORY = re.compile(r"/proc/.*/(mem|maps)|mem")  # a bare `mem`: the path may be relative to an unknown folder
 _LIBRARY = tuple(map(str, (*visible(), Path(sysconfig.get_paths()["purelib"]), "<frozen")))
-# Library code that inspects frames or memory on behalf of its caller: judge the caller instead. Logging, printing a
+# Library code that inspects stack frames or memory for its caller: judge the caller instead. Logging, printing a
 # traceback and starting a debugger are allowed. A debugger's later commands run below `trace_dispatch`, on top of the
-# student's own frame.
+# student's own stack frame.
 _LENDING = re.compile(
     r".*/(?:inspect|ctypes/__init__|threading|IPython/utils/frame)\.py:.*"
     r"|.*/bdb\.py:(?!Bdb\.trace_dispatch$).*|.*/(?:pdb|IPython/core/debugger)\.py:\w*Pdb\..*"
@@ -43,7 +44,10 @@ class Refused(PermissionError):
 
 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
-    """Return the name of an audit event in a reason, or None if the event is harmless."""
+    """Return the name by which to report an audit event, or None if the event is harmless.
+
+    `functions` maps addresses of protected functions to names.
+    """
     if event == "object.__getattr__":
         return str(arguments[1]) if arguments[1] in _FRAMES else None
     if event == "object.__setattr__":
@@ -57,7 +61,7 @@ def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, st
 
 
 def _memory(path: object) -> str | None:
-    """Return `path` as text if it is the memory file of a process.
+    """Return `path` as text if `path` is the memory file of a process, else None.
 
     Symlinks are not resolved: the kernel refuses access to their target.
     """
@@ -66,16 +70,20 @@ def _memory(path: object) -> str | None:
 
 
 def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
-    """Return whether the innermost frame belongs to student code, skipping the functions of `lending`."""
+    """Return whether an audit event was caused by student code and not by a library.
+
+    `frame` is the innermost stack frame. Functions that match `lending` act for their caller and are skipped.
+    """
     while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
         frame = frame.f_back
     return frame is not None and not frame.f_code.co_filename.startswith(_LIBRARY)
 
 
 def watch(functions: Mapping[int, str], refused: list[str]) -> None:
-    """Refuse these events to student code permanently, and append the name of each attempt to `refused`.
+    """Install the audit hook permanently. In student code a refused access raises Refused.
 
-    `functions` maps addresses of torch's and our functions to names: their attributes may not be set either.
+    The name of each attempt is appended to `refused`. `functions` maps addresses of functions of torch and the course
+    to names. Setting attributes of these functions is refused, too.
     """
     getframe, busy = sys._getframe, []  # type: ignore[var-annotated]
 
@@ -99,7 +107,10 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
 
 
 def _lend_profiler() -> None:
-    """Let student code enable cProfile: unlike a custom profile function, it exposes no frame."""
+    """Let student code enable cProfile, which exposes no stack frame, unlike a custom profile function.
+
+    The hook takes this module's wrapper for the caller, and allows library code.
+    """
     enable = cProfile.Profile.enable
 
     def lent(self: cProfile.Profile, *how: bool, **named: bool) -> None:

@@ -1,9 +1,9 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
-Most cells of a submission are unchanged since the release, and reading them takes a good part of their run time. The
-fork server runs them once, and children find the results in the cache. A key consists of the source, the cell's name
-(with its number), the transformers and the compiler's flags. Other cells skip the search for magics if they cannot
-contain one.
+Most cells of a submission are unchanged since the release. Parsing them takes a good part of their run time. The fork
+server runs the released cells once, and children find the results in the cache.
+A cache key consists of the source, the cell's name (with its number), the transformers and the compiler's flags. Other
+cells skip the search for magics if they cannot contain one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .shell import Hook, Shell
 
 
 class Compiler(CachingCompiler):
-    """A compiler that caches trees by source, and code by statements."""
+    """A compiler that caches syntax trees by source, and code by statements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,10 @@ _COMMENT = re.compile(r"\s*(#[^\r]*)?")
 
 
 class Transformers(TransformerManager):  # type: ignore[misc]
-    """Transformers that skip text without a magic: tokenizing takes longer than compiling."""
+    """The input transformers of IPython, skipped for cells without a magic.
+
+    Tokenizing a cell takes longer than compiling it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +78,8 @@ class Transformers(TransformerManager):  # type: ignore[misc]
 class QuickHook(Hook):
     """A display hook with a quick test for a trailing semicolon.
 
-    A semicolon at the end of a cell suppresses its value. Only the last line that is not a comment can have one.
+    A semicolon at the end of a cell suppresses the display of its value. Only the last line that is not a comment can
+    have one.
     """
 
     @staticmethod
@@ -109,9 +113,9 @@ class RememberingShell(Shell):
         return cell
 
     def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
-        """Return whether a cell awaits at its top level.
+        """Return whether a cell uses `await` at its top level.
 
-        Without the words `await` and `async` it cannot, so it need not be compiled to find out.
+        A cell without the words `await` and `async` is not compiled to find out.
         """
         if transformed_cell and "await" not in transformed_cell and "async" not in transformed_cell:
             return False

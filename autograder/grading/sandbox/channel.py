@@ -1,4 +1,4 @@
-"""Length-prefixed JSON over a socket between the grader and one isolated child.
+"""Length-prefixed JSON messages on a socket between grader and child.
 
 The peer may be hostile: an oversized message or invalid JSON raises an error here, and does nothing else.
 """
@@ -26,27 +26,31 @@ _LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
-    """Closed connection."""
+    """The end of a connection: the peer is gone."""
 
 
 class TimedOut(Exception):
-    """No answer before the deadline."""
+    """A deadline that passed before a message began to arrive."""
 
 
 class Malformed(Exception):
-    """Data that is not a valid message."""
+    """The arrival of data that are not a valid message."""
 
 
 def bind_methods(thing: object) -> None:
-    """Bind the methods of an object once, so that monkeypatching the class has no effect on it."""
+    """Store an object's methods, bound, as attributes of the object itself.
+
+    Student code that replaces a method in the class then changes nothing for this object.
+    """
     for name, member in vars(type(thing)).items():
         if callable(member) and not name.startswith("__"):
             setattr(thing, name, getattr(thing, name))
 
 
 class Channel:
-    """One end of the socket.
+    """One end of the connection: a socket that sends and receives messages.
 
+    `largest` is the maximum size of a received message in bytes.
     Once both ends have the same key, each message is authenticated. Processes that the submission starts share the
     socket but not the key, so they cannot send messages.
     """
@@ -59,18 +63,19 @@ class Channel:
         bind_methods(self)
 
     def agree(self, key: str) -> None:
-        """Use `key`, in hexadecimal digits, from now on."""
+        """Authenticate messages with `key`, in hexadecimal digits, from now on."""
         self._keyed = hashlib.blake2b(digest_size=_PROOF, key=bytes.fromhex(key))
 
     def _proof(self, number: int, data: bytes) -> bytes:
+        """Return the keyed hash that authenticates a message's bytes `data`; `number` counts the messages."""
         keyed = self._keyed.copy()
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
 
     def send(self, *messages: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
-        """Send all messages at once.
+        """Send all messages at once. `largest` is the maximum size of one message in bytes.
 
-        Raises Closed if the peer is gone or does not take them within `seconds`.
+        Raises Closed if the peer is gone or does not take the messages within `seconds`.
         Raises ValueError if a message is too large or is not JSON data; nothing is sent then.
         """
         parts: list[bytes] = []
@@ -87,10 +92,11 @@ class Channel:
         self._sent += len(messages)
 
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
-        """Return the next message. While waiting, call `look` every `_LOOK_EVERY` seconds; `look` may raise.
+        """Return the next message, which must begin to arrive within `seconds`.
 
-        Raises Closed if the peer is gone, TimedOut if no message has started in time, Malformed if the message is
-        invalid.
+        `look` is called every 0.2 seconds while waiting. An exception from `look` ends the wait.
+        Raises Closed if the peer is gone, TimedOut if no message has begun in time.
+        Raises Malformed if the message is invalid.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._wait_for(_HEAD, deadline, look)
@@ -116,9 +122,10 @@ class Channel:
         return message
 
     def _wait_for(self, count: int, deadline: float | None, look: Callable[[], None]) -> None:
-        """Wait until `count` bytes have arrived.
+        """Wait until `count` bytes have arrived, or until `deadline`, a value of `time.monotonic`.
 
-        Raises Closed or TimedOut if no byte of the message has arrived, Malformed if a part has.
+        `look` is called regularly. Raises Closed or TimedOut if no byte of the message has arrived, Malformed if a part
+        has.
         """
         looked = time.monotonic()
         while len(self._come) < count:

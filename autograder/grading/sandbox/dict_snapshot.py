@@ -1,17 +1,17 @@
-"""Snapshots of dicts, compared with the dicts' raw memory.
+"""Snapshots of dicts, compared with the raw memory of the dicts.
 
-A lookup increments the value's reference count. In a forked child the first write to a page copies the page. Comparing
-words of memory avoids the copies, and checks thousands of names at once.
+A lookup increments the value's reference count. In a forked child, the first write to a memory page copies the page.
+Reading raw memory avoids the copies, and compares thousands of names at once.
 
 Layout of a dict in CPython 3.11 to 3.14 with the GIL (Objects/dictobject.c):
 - byte 16: number of items;
 - byte 24, up to 3.13: a version, unique over all changes of all dicts (PEP 509);
 - from byte 32: pointers to the keys and to separate values.
 Layout of the keys:
-- byte 9: logarithm of the index's size;
+- byte 9: logarithm of the size of the dict's hash index;
 - byte 10: kind;
 - byte 24: number of entries;
-- from byte 32: the index, then the entries.
+- from byte 32: the hash index, then the entries.
 
 A dict with another layout counts as changed, and is compared name by name.
 """
@@ -39,7 +39,7 @@ _memory: _Words = np.frombuffer(
 
 
 def _places(address: int, count: int) -> NDArray[np.int64]:
-    """Return the indices in `_memory` of `count` words at an address."""
+    """Return the positions in `_memory` of `count` words, the first at `address`."""
     return np.arange(count, dtype=np.int64) + (address - _LOWEST) // _WORD
 
 
@@ -47,7 +47,7 @@ _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
 class DictSnapshot:
-    """A snapshot of one dict: positions and values of its words."""
+    """A snapshot of one dict: positions and values of its memory words."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self._kept = items, tuple(items)  # keeps its memory alive, and its names' addresses taken
@@ -60,19 +60,23 @@ class DictSnapshot:
         self.readable = entries is not None and _present(self._was_entries) == [tuple(map(id, each)) for each in known]
 
     def same(self, head: _Words) -> bool:
-        """Return whether the dict is certainly unchanged, given its current `head`."""
+        """Return whether the dict is certainly unchanged.
+
+        `head` holds the current words at the beginning of the dict: size, version and pointers.
+        """
         if (head == self.was_head)[_BUT_VERSION].all() and (_memory.take(self._entries) == self._was_entries).all():
             return True
         if head[_SEPARATE] or self.was_head[_SEPARATE]:
             return False
-        entries = _entries(head)  # adding and removing names (`exit` in each cell) may move the others
+        entries = _entries(head)  # adding and removing a name (IPython's `exit` in each cell) moves entries
         return entries is not None and _present(_memory.take(entries)) == _present(self._was_entries)
 
 
 def _entries(head: _Words) -> NDArray[np.int64] | None:
-    """Return the positions of a dict's entries, or None if the memory has another layout.
+    """Return the positions in `_memory` of a dict's entries, or None if the layout is unknown.
 
-    A row holds key and value, or only the value if a class keeps the keys.
+    `head` holds the words at the beginning of the dict. The result is an array with a row per entry: key and value. If
+    a class keeps the keys, a row holds only the value.
     """
     count, _, keys, values = map(int, head)
     if not keys:
@@ -87,12 +91,12 @@ def _entries(head: _Words) -> NDArray[np.int64] | None:
 
 
 def _present(entries: _Words) -> list[tuple[int, ...]]:
-    """Return the entries without deleted ones."""
+    """Return the entries as tuples, without the deleted ones."""
     return [tuple(row) for row in entries.tolist() if any(row)]
 
 
 def _has_versions() -> bool:
-    """Return whether this Python changes a dict's version with each change."""
+    """Return whether this version of Python numbers the changes of a dict."""
     items: dict[str, object] = {"a": None}
     version = _places(id(items) + _HEAD, _HEAD_WORDS)[_VERSION]
     seen = [int(_memory[version])]
@@ -109,7 +113,7 @@ _VERSIONED = _has_versions()
 
 
 class DictSnapshots:
-    """Snapshots of many dicts, compared together."""
+    """Snapshots of many dicts, compared all at once."""
 
     def __init__(self, tables: Iterable[DictSnapshot]) -> None:
         self._all = list(tables)
@@ -118,7 +122,7 @@ class DictSnapshots:
         self._seen = np.stack([table.was_head for table in self._all])  # heads of unchanged dicts, with any version
 
     def changed(self) -> list[int]:
-        """Return the indices of the dicts that may have changed."""
+        """Return the indices of the dicts that may have changed, in the order given at creation."""
         heads, changed = _memory.take(self._heads), set(self._unreadable)
         if _VERSIONED and heads.tobytes() == self._seen.tobytes():
             return sorted(changed)

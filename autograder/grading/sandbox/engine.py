@@ -1,4 +1,4 @@
-"""The grader's side of the sandbox: start of the fork server, forks, warm-up."""
+"""The grader's side of the sandbox: fork server, children, warm-up."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .student_process import START_SECONDS, Ended, StudentProcess
 class Engine:
     """A fork server and its children, the students' processes.
 
-    One engine serves any number of threads. Use it as a context manager.
-    Raises CannotIsolate if the kernel refuses isolation.
-    Raises RuntimeError if the fork server ends while it is `starting`.
+    Any number of threads may use one engine. At the end of a `with` block the fork server is killed. `starting` is a
+    fork server that was started earlier and may not be ready yet.
+    Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server ends while it is starting.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Kill the fork server, and with it every child."""
+        """Kill the fork server and all its children."""
         self._server.end()
 
     @property
@@ -50,8 +50,9 @@ class Engine:
         return self._server.alive
 
     def fork(self) -> StudentProcess:
-        """Return a new child, which has run nothing yet, on this thread's cores.
+        """Return a new child that has run nothing yet.
 
+        The child may use the CPU cores of the calling thread.
         Raises CannotIsolate if the kernel refuses isolation, Ended if the fork server is gone.
         """
         ours, theirs = socket.socketpair()
@@ -77,8 +78,10 @@ class Engine:
         return child
 
     def rehearse(self, asked: Rehearsal) -> None:
-        """Let the fork server load a lesson's exercises and run released cells and probes, before any child does.
+        """Let the fork server run the rehearsal `asked`: a lesson's exercises, released cells and probes.
 
+        Children that are forked later inherit the effects. A fork server that cannot be forked afterwards is replaced
+        by one that only loads the exercises.
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""The file system of isolated processes: Python read-only, and empty writable folders."""
+"""The file system of isolated processes: Python read-only, empty writable folders."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _NEW_ROOT = "/tmp"  # must exist on every machine; it is covered in the new name
 
 
 def visible() -> list[Path]:
-    """Return the visible parts of the disk: Python, its packages, and the system's libraries and tools.
+    """Return the paths of the disk that isolated processes can read.
 
-    Of an editable install only the package's own folder is visible, not the repository around it.
+    These are Python, its packages, and the system's libraries and tools. Of an editable install only the package's own
+    folder is visible, not the repository around it.
     """
     package = Path(__file__).parents[2]
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
@@ -39,9 +40,10 @@ def visible() -> list[Path]:
 
 
 def make(user: int) -> None:
-    """Assemble the root file system, in a new mount namespace, as the first process of a PID namespace.
+    """Assemble the root file system of the sandbox in a folder, for `change`.
 
-    `user` is the number of the only user inside.
+    The caller must be the first process of a PID namespace, in a new mount namespace. `user` is the number of the only
+    user in the sandbox.
     Raises CannotIsolate if a mount is refused.
     """
     root = _NEW_ROOT
@@ -69,7 +71,10 @@ def make(user: int) -> None:
 
 
 def _cover(exercises: Path) -> None:
-    """Cover the package's exercises except their loader: the modules hold programs, and the keys hold results."""
+    """Hide the package's folder `exercises` except `__init__.py`, which looks up exercises.
+
+    The modules in this folder hold mistakes, and the answer keys hold expected results.
+    """
     loader = (exercises / "__init__.py").read_bytes()
     _mount("tmpfs", str(exercises), "tmpfs", _NO_SUID | _NO_DEV, "size=1m,mode=755")
     (exercises / "__init__.py").write_bytes(loader)
@@ -77,7 +82,10 @@ def _cover(exercises: Path) -> None:
 
 
 def change() -> None:
-    """Make the new root this process's root. Raises CannotIsolate if the kernel refuses."""
+    """Make the file system that `make` has assembled this process's root.
+
+    Raises CannotIsolate if the kernel refuses.
+    """
     os.chdir(_NEW_ROOT)
     check("pivot_root", libc.syscall(_PIVOT_ROOT[os.uname().machine], b".", b"old"))
     os.chdir("/")
@@ -88,14 +96,21 @@ def change() -> None:
 
 
 def renew(disk_bytes: int) -> None:
-    """Cover /proc, home and tmp with new ones, in a child with its own namespaces. Raises CannotIsolate if refused."""
+    """Mount a new /proc and new, empty home and temporary folders, in a child.
+
+    The child must have its own namespaces. `disk_bytes` is the size of both folders together.
+    Raises CannotIsolate if a mount is refused.
+    """
     _mount("proc", "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)
     _mount_empty(disk_bytes)
     os.chdir(HOME)
 
 
 def _mount_empty(disk_bytes: int) -> None:
-    """Mount empty writable folders, and show visible paths below them again, such as a package installed in /tmp."""
+    """Mount empty writable home and temporary folders, of `disk_bytes` together.
+
+    Visible paths below these folders, such as a package installed in /tmp, are mounted again.
+    """
     kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
     for folder in (HOME, TMP):
         size = f"size={disk_bytes // 2},nr_inodes=20000,mode=777"
@@ -110,7 +125,10 @@ def _below_writable() -> list[Path]:
 
 
 def _show(opened: int, inside: Path, is_folder: bool) -> None:
-    """Bind-mount the file or folder behind a descriptor at `inside`, read-only, and close the descriptor."""
+    """Mount a file or folder, given as the open descriptor `opened`, read-only at the path `inside`.
+
+    Closes the descriptor.
+    """
     inside.parent.mkdir(parents=True, exist_ok=True)
     if is_folder:
         inside.mkdir(exist_ok=True)

@@ -1,8 +1,9 @@
-"""The warm fork server: each submission runs in a fork of it.
+"""The warm fork server, which is forked for each submission.
 
-It has imported and run everything that lessons use. It has one thread and never uses CUDA: otherwise its forks would be
-unusable. It knows no solution, secret or course folder, and has a clean environment, so a child finds none of these in
-memory.
+The fork server has imported and run everything that lessons use. A process with several threads or with CUDA has
+unusable forks. The fork server therefore has one thread and never uses CUDA.
+A child inherits the fork server's memory. The fork server therefore knows no solution, secret or course folder, and has
+a clean environment.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ from .worker import serve
 
 
 class ForkServer:
-    """The fork server's server for the engine's requests.
+    """The main object of the fork server, which serves the engine's requests.
 
-    Requests and answers are JSON objects on the socket `control`, until it is closed.
+    Requests and answers are JSON objects on the socket `control`. `isolated` tells whether children run in Linux
+    namespaces.
     """
 
     def __init__(self, control: socket.socket, isolated: bool) -> None:
@@ -46,7 +48,7 @@ class ForkServer:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a script ignores SIGINT
         self._shell = warm_shell(RememberingShell)
         self._shell._orig_sys_modules_main_mod = None  # IPython's reference to the module that holds this object
-        self._shell.builtin_trap.__enter__()  # for good: with a trap per cell the guard would see changes
+        self._shell.builtin_trap.__enter__()  # permanently: the guard would report a change in each cell
         if isolated:
             enter_root()
         home, tmp = (HOME, TMP) if isolated else (os.environ.get("HOME", "/"), tempfile.gettempdir())
@@ -56,12 +58,12 @@ class ForkServer:
         os.environ.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")  # there is no network
         tempfile.tempdir = None
         self._lesson = ""
-        self._modules: dict[str, dict[str, ModuleType]] = {}  # of exercises, by lesson; a child cannot import them
+        self._modules: dict[str, dict[str, ModuleType]] = {}  # exercises' modules by lesson; a child cannot import them
         self._guard: Guard | None = None
-        self._folders: dict[int, str | None] = {}  # of children, if not isolated
+        self._folders: dict[int, str | None] = {}  # temporary folders by process id; None if isolated
 
     def serve(self) -> None:
-        """Serve the engine. Never returns."""
+        """Serve the engine's requests until the engine closes the socket. Then end this process."""
         with contextlib.suppress(ConnectionError):  # the grader was killed
             self._control.send(b"{}")
             while True:
@@ -73,7 +75,11 @@ class ForkServer:
         os._exit(0)
 
     def do_rehearse(self, told: int) -> None:
-        """Load a lesson's exercises and run its cells and probes. The JSON file `told` holds a `Rehearsal`."""
+        """Load a lesson's exercises, and run its cells and probes, for children that are forked later.
+
+        `told` is the descriptor of a JSON file with the fields of a `Rehearsal`.
+        Answers with `single`: whether this process started no new thread and can still be forked.
+        """
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
         if asked.modules:
@@ -84,7 +90,11 @@ class ForkServer:
         self._control.send(json.dumps({"single": single}).encode())
 
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
-        """Fork a child that runs on `cores` and serves the socket with the descriptor `end`."""
+        """Fork a child that runs on the CPU cores `cores`.
+
+        The child serves the grader on the socket with the descriptor `end`. `limits` are the fields of `Limits`.
+        Answers with a pidfd of the child.
+        """
         if self._guard is None:
             self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
@@ -106,14 +116,18 @@ class ForkServer:
         self._reap()
 
     def _reap(self) -> None:
-        """Forget children that have ended."""
+        """Collect the exit status of children that have ended, and delete their temporary folders."""
         with contextlib.suppress(ChildProcessError):
             while ended := os.waitpid(-1, os.WNOHANG)[0]:
                 if folder := self._folders.pop(ended, None):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
-        """Finish isolation and serve the grader in a fresh fork. Never returns."""
+        """Finish the isolation of a fresh fork, and serve the grader in it. Never returns.
+
+        `end` is the descriptor of the socket to the grader. `folder` is the working folder of a child without
+        isolation, and None for an isolated child.
+        """
         try:
             end_with_parent()
             begin_fresh()
@@ -136,7 +150,10 @@ class ForkServer:
 
 
 def _as_it_is(folder: str) -> None:
-    """Set up a child without isolation: only a new session and folder."""
+    """Set up a child without isolation, in a new session.
+
+    `folder` becomes the working, home and temporary folder.
+    """
     os.setsid()
     os.chdir(folder)
     os.environ.update(HOME=folder, TMPDIR=folder, MPLCONFIGDIR=folder)
@@ -144,7 +161,7 @@ def _as_it_is(folder: str) -> None:
 
 
 def _only(end: int) -> None:
-    """Close every file descriptor except `end`. Redirect the standard ones to /dev/null."""
+    """Close every file descriptor except the number `end`. Redirect the standard ones to /dev/null."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)

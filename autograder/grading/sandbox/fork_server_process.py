@@ -1,6 +1,6 @@
-"""Handle of the fork server, with a start that does not wait.
+"""The fork server's process, started without waiting for it.
 
-Getting ready takes the fork server seconds, in which the caller can work.
+The fork server needs seconds to import torch. The caller can work until then.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ NEEDS_LINUX = (
 
 
 class ForkServerProcess:
-    """A running fork server; `control` is the socket to it.
+    """A started fork server, and the socket `control` to it.
 
-    As a context manager it kills the process if it is still running.
+    With `isolated`, the fork server and its children run in Linux namespaces. At the end of a `with` block the fork
+    server is killed.
     Raises UserError on another system than Linux.
     """
 
@@ -37,12 +38,12 @@ class ForkServerProcess:
         self._folder = None if isolated else tempfile.TemporaryDirectory(prefix="autograder-")
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-        environment["TORCH_COMPILE_DISABLE"] = "1"  # there is no compiler inside: what is compiled runs as it is
+        environment["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
         environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # puts its heap in huge pages: see `memory`
         if self._folder:
             environment["TMPDIR"] = self._folder.name
         else:
-            environment["CUDA_VISIBLE_DEVICES"] = ""  # none is visible inside, and with one backward would use threads
+            environment["CUDA_VISIBLE_DEVICES"] = ""  # with a GPU, backward passes would start threads
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
@@ -61,7 +62,7 @@ class ForkServerProcess:
         self.end()
 
     def wait(self) -> None:
-        """Wait until the fork server can be forked.
+        """Wait until the fork server is ready to fork children.
 
         Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server has ended.
         """
@@ -79,7 +80,7 @@ class ForkServerProcess:
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Kill the fork server, and with it its children. Safe to call twice."""
+        """Kill the fork server and all its children. Safe to call twice."""
         self.process.kill()
         self.process.wait()
         self.control.close()

@@ -1,7 +1,8 @@
 """Tamper detection for torch, the builtins, IPython and the course's code.
 
-A student's process is a fork of the fork server. Unless it tampers with a name, the name has the same object in both.
-Only namespaces that the memory comparison (`dict_snapshot`) does not find unchanged are compared name by name.
+A child is a fork of the fork server. A name that nobody has replaced has the same object in both processes.
+First the memory of each namespace is compared (`dict_snapshot`). Only namespaces that may differ are compared name by
+name.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _GUARDED = re.compile(
     r"|torch\.optim\.(optimizer|sgd|adam)|torch\.utils\.(checkpoint|_python_dispatch)|torch\.overrides"
     r"|torch\.testing\._comparison|autograder(\.\w+)+|IPython\.core\.(interactiveshell|displayhook|displaypub|events)"
     r"|copy|hashlib|inspect|itertools|json(\.\w+)?|linecache|math|operator|os|random|signal|socket|struct|weakref"
-)  # modules with names that probes and our own code use
+)  # modules with names that probes and the course's code use
 _ONLY_SHOWN = re.compile(
     r".*\.(__repr__|__str__|__format__|__doc__|__file__|__path__|__loader__|__spec__|__cached__|__warningregistry__)"
     r"|builtins\.(print|input|help|exit|quit)|json(\.encoder)?\.JSONEncoder\.default"
@@ -53,14 +54,17 @@ _WATCHED = (
 
 
 def _is_old(kind: type) -> bool:
-    """Return whether a class is an old alias of torch.Tensor, such as torch.FloatTensor. Nothing calls these."""
+    """Return whether a class is an old alias of torch.Tensor, such as torch.FloatTensor.
+
+    Nothing calls these classes.
+    """
     return kind.__module__ == "torch" and kind.__name__.endswith("Tensor") and kind is not torch.Tensor
 
 
 class _Names:
-    """A snapshot of one namespace.
+    """A snapshot of one namespace, whose dotted name is `where`.
 
-    It holds the values of watched names, and absent names that would shadow a builtin or inherited name.
+    `was` holds the recorded objects by name. `hiding` holds absent names that would shadow a builtin or inherited name.
     """
 
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
@@ -69,25 +73,26 @@ class _Names:
         self.table = DictSnapshot(items)
 
     def changed(self) -> list[str]:
+        """Return the dotted names that were replaced, removed, or added as a shadow of another name."""
         names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
         return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
 
 
 class Guard:
-    """The watched objects, and a detector of their changes.
+    """A detector of changes to recorded names and functions.
 
-    It is created in the fork server before any student code runs, and keeps the originals alive.
+    A guard is created in the fork server before any student code runs, and keeps the original objects alive.
     """
 
     def __init__(self, exercises: LessonModules) -> None:
-        """Watch the modules in `sys.modules`, and the exercises' modules, which are not in `sys.modules`."""
+        """Record the modules in `sys.modules`, and the exercises' modules, which are not in `sys.modules`."""
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
         self.refused: list[str] = []  # attempts that `watch` has refused
         seen: set[int] = set()
         modules: dict[str, Any] = {}
-        # Our modules last: torch functions that they import are then watched, and reported, under torch's names.
+        # The course's modules last: a torch function that they import is then recorded and reported under torch's name.
         for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].startswith("autograder"), item[0])):
             if _GUARDED.fullmatch(name) and module is not None:
                 modules[name] = module
@@ -112,9 +117,11 @@ class Guard:
         hiding: frozenset[str] = frozenset(),
         whole: bool = False,
     ) -> None:
-        """Watch the functions and classes of a namespace; with `whole`, every name.
+        """Record the functions and classes of a namespace; with `whole`, every name.
 
-        Exercises are watched by attribute, and dicts in an exercise's module by key.
+        `where` is the namespace's dotted name. `hiding` holds absent names that would shadow other names. `seen`
+        collects the ids of objects that are already recorded.
+        Exercises are recorded by attribute, and dicts in an exercise's module by key.
         """
         was: dict[str, Any] = {}
         for name, value in list(namespace.items()):
@@ -147,7 +154,10 @@ class Guard:
             self._names.append(_Names(where, namespace, was, hiding))
 
     def focus(self, lesson: str) -> None:
-        """Watch only this lesson's exercises from now on. The exercises of other lessons are most of the names."""
+        """Compare only the exercises of `lesson` from now on.
+
+        The exercises of other lessons make up most of the recorded names.
+        """
         if lesson == self._lesson:
             return
         self._lesson = lesson
@@ -159,11 +169,14 @@ class Guard:
         self._tables = DictSnapshots(each.table for each in names)
 
     def changed(self) -> list[str]:
-        """Return the names of changed objects."""
+        """Return the dotted names that were changed since the guard was created."""
         found = [path for index in self._tables.changed() for path in self._looked_at[index].changed()]
         found += [path for path, cell, was in self._closures if cell.cell_contents is not was]
         return found
 
     def watch(self) -> None:
-        """Refuse student code access to hidden objects from now on, and record attempts in `refused`."""
+        """Install the audit hook, which refuses student code access to hidden objects.
+
+        The hook appends each attempt to `refused`.
+        """
         watch(self._functions, self.refused)

@@ -1,4 +1,4 @@
-"""System calls that Python's `os` lacks, through the C library."""
+"""System calls that Python's `os` lacks, called through the C library."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotIsolate(Exception):
-    """A refused namespace or mount: the step, and the kernel's error text."""
+    """The kernel's refusal of a step of isolation.
+
+    The message names the system call and the kernel's reason.
+    """
 
 
 def check(what: str, result: int) -> None:
-    """Check the `result` of a call. Raises CannotIsolate if it is not 0."""
+    """Raise CannotIsolate if the `result` of a system call is not 0. `what` names the call in the message."""
     if result != 0:
         raise CannotIsolate(f"{what}: {os.strerror(ctypes.get_errno())}")

@@ -1,13 +1,13 @@
-"""The fork server's heap layout, so that forked children copy few pages.
+"""Heap layout of the fork server, with which children copy few pages.
 
-The heap is contiguous, in huge pages, and free blocks are filled in advance: a child that allocated in them would copy
-a page for each.
+The heap is contiguous, in huge memory pages, and its free blocks are filled in advance. A child that allocated in a
+free block would copy the memory page around the block.
 
-A huge page that a child only reads needs one page table entry instead of 512. Each entry is copied at the fork and
-freed at the end.
+For a huge page that a child only reads, the kernel needs one page table entry instead of 512. Each entry is copied at
+the fork and freed at the child's end.
 
-This needs the GNU C library, and version 2.35 for huge pages (`template_process` requests them). Elsewhere nothing
-happens, and children are slower.
+This layout needs the GNU C library, and version 2.35 for huge pages (`fork_server_process` requests them). Elsewhere
+nothing happens, and children are slower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .libc import libc
 
-_HUGE = 2 << 20  # bytes of a huge page
+_HUGE = 2 << 20  # bytes of a huge memory page
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt, from <malloc.h>
 _ROOM, _MOST = 32 << 20, 256 << 20  # bytes: headroom for later allocations; the most that filling free blocks may take
 _SMALL = range(512, 0, -16)  # bytes: sizes that Python allocates in its own arenas, in steps of its rounding
@@ -31,7 +31,7 @@ _MOST_OF_AN_ARENA = 50 * 31  # blocks of the largest size: since 3.10, an arena 
 _RAW = 0  # PYMEM_DOMAIN_RAW
 _HEAP = re.compile(r"^([0-9a-f]+)-.*\[heap\]$", re.M)
 
-_first: list[object] = []  # objects older than `use_heap`; empty if the heap is not in use
+_first: list[object] = []  # objects created before `use_heap`, kept alive; empty if the heap is not used
 _python = ctypes.pythonapi
 for of in (libc.malloc, _python.PyObject_Malloc):
     of.argtypes, of.restype = (ctypes.c_size_t,), ctypes.c_void_p
@@ -41,29 +41,30 @@ libc.sbrk.restype = ctypes.c_void_p
 
 
 class _Use(ctypes.Structure):
-    """`struct mallinfo2`."""
+    """The C library's `struct mallinfo2`, statistics of the heap."""
 
     _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
     _fields_ = tuple((name, ctypes.c_size_t) for name in re.findall(r"\w+", _names))
 
 
 class _Allocator(ctypes.Structure):
-    """`PyMemAllocatorEx`."""
+    """CPython's `PyMemAllocatorEx`, a set of allocation functions."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("context", "malloc", "calloc", "realloc", "free"))
 
 
 class _Arenas(ctypes.Structure):
-    """`PyObjectArenaAllocator`."""
+    """CPython's `PyObjectArenaAllocator`, the functions that get memory for objects."""
 
     _fields_ = tuple((name, ctypes.c_void_p) for name in ("context", "alloc", "free"))
 
 
 @contextlib.contextmanager
 def gc_frozen() -> Iterator[None]:
-    """Disable garbage collection inside, and afterwards freeze all objects permanently.
+    """Disable garbage collection in the `with` block. Afterwards exempt all existing objects from it.
 
-    Collecting all of torch takes as long as ten submissions, and in a child it would copy every page.
+    Collecting torch's objects takes as long as ten submissions. In a child a garbage collection would copy every memory
+    page.
     """
     gc.disable()
     try:
@@ -74,7 +75,10 @@ def gc_frozen() -> Iterator[None]:
 
 
 def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: Iterable[int], low: int) -> None:
-    """Allocate permanently until the allocator returns heap addresses of at least `low`."""
+    """Allocate blocks, never to be freed, until the free blocks below the address `low` are used up.
+
+    `allocate` and `free` belong to one allocator. `sizes` are the block sizes in bytes, tried in this order.
+    """
     left = _MOST
     for size in sizes:
         while not low <= (place := allocate(size)) < libc.sbrk(0):
@@ -85,9 +89,10 @@ def _fill(allocate: Callable[[int], int], free: Callable[[int], None], sizes: It
 
 
 def use_heap() -> None:
-    """Take the memory of Python's arenas from the C library's heap from now on, in a process that has just started.
+    """Take the memory for Python objects from the C library's heap from now on.
 
-    By default arenas are mapped in gaps between the loaded libraries.
+    Must be called in a process that has just started. By default Python maps this memory in gaps between the loaded
+    libraries.
     """
     heap = hasattr(libc, "mallinfo2") and _HEAP.search(Path("/proc/self/maps").read_text(encoding="utf-8"))
     if not heap:
@@ -111,9 +116,9 @@ def use_heap() -> None:
 
 
 def fill_holes() -> None:
-    """Fill all free blocks permanently, so that later allocations are consecutive at the end of the heap.
+    """Fill all free blocks of the heap permanently. Later allocations are then consecutive, at the heap's end.
 
-    Nothing happens if the heap is not in use.
+    Does nothing if `use_heap` could not use the heap.
     """
     if not _first:
         return
@@ -126,5 +131,8 @@ def fill_holes() -> None:
 
 
 def begin_fresh() -> None:
-    """Leave the huge page in which the fork server allocates, in a child, so that none of its pages are copied."""
+    """Make new allocations of a child go to fresh memory.
+
+    The huge page shared with the fork server would be copied at the first write.
+    """
     libc.malloc(_HUGE)

@@ -1,9 +1,9 @@
 """Isolation of processes with Linux namespaces and resource limits.
 
-It needs kernel features only, no system package.
+Only kernel features are needed, no system package.
 
-Processes inside see the interpreter, the installed packages and the standard libraries, all read-only. They see empty
-folders for home and tmp, and only their own processes. They have no network and no capabilities, and can get none.
+Isolated processes see the interpreter, the installed packages and the standard libraries, all read-only. The home and
+temporary folders are empty. No other processes are visible. There is no network, no capability, and no way to get one.
 
 The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. Each child is
 isolated further (`new_pid_namespace` in the fork server, `isolate_child` in the child).
@@ -36,15 +36,16 @@ _SET_PARENT_DEATH_SIGNAL, _SET_DUMPABLE, _DROP_BOUNDING, _SET_NO_NEW_PRIVILEGES,
 _CAPABILITIES_3 = 0x20080522
 _SYS_PTRACE, _SYS_ADMIN = 19, 21
 
-INSIDE, NOBODY = 1000, 65534  # the user inside; the user outside if the grader is root, to whom limits do not apply
+INSIDE, NOBODY = 1000, 65534  # user id in the sandbox; id outside if the grader is root, who has no limits
 _ALL = ["0", "0", "4294967295"]  # the uid_map of the machine itself, which maps all users to themselves
 
 
 def isolate_fork_server() -> None:
-    """Isolate the calling process, while it is small, from the machine's processes and mounts.
+    """Isolate the calling process from the machine's processes and mounts.
 
-    Returns in a new process, the first of its PID namespace. The calling process waits for the new one and ends with
-    it.
+    Must be called before torch is imported, while the process is small.
+    Returns in a new process, the first of its PID namespace. The calling process waits for the new process, and exits
+    with the same status.
     Raises CannotIsolate in the calling process if the kernel refuses.
     """
     # Root of the machine: in a container with user namespaces, root is an ordinary user of the machine.
@@ -64,7 +65,10 @@ def isolate_fork_server() -> None:
 
 
 def enter_root() -> None:
-    """Enter a separate file system, after `isolate_fork_server`. Raises CannotIsolate if the kernel refuses."""
+    """Enter the sandbox's own file system (see `filesystem`), after `isolate_fork_server`.
+
+    Raises CannotIsolate if the kernel refuses.
+    """
     root.make(INSIDE)
     root.change()
     syscalls.program()  # created once, for all children
@@ -72,7 +76,7 @@ def enter_root() -> None:
 
 @contextlib.contextmanager
 def new_pid_namespace() -> Iterator[None]:
-    """Make the fork server's next fork the first process of a new PID namespace."""
+    """Make the process that is forked in the `with` block the first one of a new PID namespace."""
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     server = os.getpid()
     try:
@@ -85,14 +89,15 @@ def new_pid_namespace() -> Iterator[None]:
 
 
 def isolate_child(limits: Limits) -> None:
-    """Finish isolating a freshly forked child. Raises CannotIsolate before any code runs.
+    """Finish the isolation of a child that has just been forked: namespaces, user, limits.
 
     File descriptors stay open: the caller closes them.
+    Raises CannotIsolate if the kernel refuses.
     """
     check("unshare", libc.unshare(_NEW_MOUNTS | _NEW_UTS | _NEW_IPC | _NEW_NET))
     root.renew(limits.disk_bytes)
     check("sethostname", libc.sethostname(b"grading", 7))
-    # Whether the grader may read any child's memory. A user other than root has the capability inside the fork server
+    # Whether the grader may read the memory of any child. A user other than root has CAP_SYS_PTRACE in the fork server
     # only.
     may_look = os.geteuid() == 0 and bool(_effective_capabilities() >> _SYS_PTRACE & 1)
     if os.geteuid() == 0:
@@ -104,7 +109,7 @@ def isolate_child(limits: Limits) -> None:
     _seal()
     _limit(limits)
     if may_look:  # a grader without the capability could not measure the child's memory any more
-        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # prevents opening /proc/*/mem inside
+        check("prctl(PR_SET_DUMPABLE)", libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0))  # closes /proc/*/mem to the child
 
 
 def _effective_capabilities() -> int:
@@ -119,7 +124,11 @@ def _become_nobody() -> None:
 
 
 def _map_user(user: int, group: int) -> None:
-    """Map the user to number 1000 inside. Outside, files and signals still belong to `user`."""
+    """Map `user` and `group` to number 1000 inside the new user namespace.
+
+    For the rest of the machine, files and signals still belong to `user`.
+    Raises CannotIsolate if the kernel refuses.
+    """
     try:
         # After a change of ids, a process does not own its /proc files until it is dumpable.
         libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)
@@ -131,7 +140,11 @@ def _map_user(user: int, group: int) -> None:
 
 
 def _fork_first() -> None:
-    """Become the first process of the new PID namespace. When it ends, the kernel kills all others inside."""
+    """Fork, and return in the new process, the first one of the new PID namespace.
+
+    When the first process ends, the kernel kills all others in the namespace. The calling process waits and exits with
+    the same status.
+    """
     first = os.fork()
     if first:
         _, status = os.waitpid(first, 0)
@@ -140,12 +153,15 @@ def _fork_first() -> None:
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process as soon as its parent ends."""
+    """Let the kernel kill this process as soon as its parent process ends."""
     check("prctl", libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
 
 
 def _forbid_more_namespaces() -> None:
-    """Forbid nested user namespaces: they are not needed, and would grant capabilities over objects inside."""
+    """Forbid nested user namespaces, which would grant capabilities over the sandbox.
+
+    Raises CannotIsolate if the kernel refuses.
+    """
     try:
         Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="utf-8")
     except OSError as error:
@@ -161,7 +177,7 @@ class _Data(ctypes.Structure):
 
 
 def _seal() -> None:
-    """Drop every capability, and the ways to get one by executing a program."""
+    """Drop every capability, prevent regaining them through a program, and install the seccomp filter."""
     check("prctl", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     for capability in range(64):
         libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
@@ -171,6 +187,7 @@ def _seal() -> None:
 
 
 def _limit(limits: Limits) -> None:
+    """Set the kernel's resource limits for this process."""
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (
         (resource.RLIMIT_CPU, int(limits.total_seconds)),

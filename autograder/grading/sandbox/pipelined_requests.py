@@ -1,4 +1,4 @@
-"""The exchange with one child: requests in notebook order, cells sent ahead."""
+"""Requests to one child in notebook order, with cells sent ahead."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _READY, _MESSAGE, _CHARACTER = 1 << 17, 1000, 12
 
 
 class PipelinedRequests:
-    """A dialogue with `child` about the cells of one notebook.
+    """A dialogue with `child` about the code cells of one notebook.
 
-    `cells` holds their sources, or None for a check. Cells are sent ahead up to the next check, so that neither side
-    waits. A check's cases are sent only after all cells above it have ended. Methods that send a request raise Ended if
-    the child ends instead of answering.
+    `cells` holds the source of each cell, or None for a check. Cells up to the next check are sent without waiting for
+    answers. The cases of a check are sent only after all cells above the check have ended.
+    Methods that send a request raise Ended if the child ends instead of answering.
     """
 
     def __init__(self, child: StudentProcess, cells: Sequence[str | None]) -> None:
@@ -26,28 +26,34 @@ class PipelinedRequests:
         self._next = self._sent = 0  # the next cell to run, and the first unsent one
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request about the cells that have been run, and return the answer."""
+        """Send a request, to be done after the cells run so far, and return the answer.
+
+        `do` and `arguments` are those of `StudentProcess.ask`.
+        """
         return self._child.ask(do, **arguments)
 
     def ask_and_go_on(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request together with the following cells, and return its answer."""
+        """Send a request and, without waiting, the following cells. Returns the answer to the request.
+
+        `do` and `arguments` are those of `StudentProcess.ask`.
+        """
         self._send({"do": do, **arguments}, *self._come_next())
         return self._child.answer()
 
     def run(self) -> dict[str, Any]:
-        """Return the outcome of the next cell."""
+        """Return the child's answer for the next cell: a dict with the cell's `outputs`."""
         if self._sent == self._next:
             self._send(*self._come_next())
         self._next += 1
         return self._child.answer()
 
     def skip(self) -> None:
-        """Skip the next cell, which is a check."""
+        """Pass over the next cell, which is a check: the child does not run it as a cell."""
         self._next += 1
         self._sent = self._next
 
     def waited(self) -> float:
-        """Return the seconds for which other processes had the child's processor."""
+        """Return the seconds in which other processes had the child's processor."""
         return self._child.waited()
 
     def end(self) -> None:
@@ -58,7 +64,7 @@ class PipelinedRequests:
             self._child.send(*questions)
 
     def _come_next(self) -> Iterator[dict[str, Any]]:
-        """Yield requests for the cells that may be sent ahead."""
+        """Yield requests for the cells that may be sent ahead: up to the next check, within the socket's buffer."""
         room = _READY
         while self._sent < len(self._cells):
             source = self._cells[self._sent]

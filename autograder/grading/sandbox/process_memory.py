@@ -1,4 +1,4 @@
-"""Memory use of processes and their descendants, from outside. Linux only."""
+"""Memory use of other processes and their descendants, on Linux."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PAGE = resource.getpagesize()
 
 
 def descendants(process: int) -> list[int]:
-    """Return a process and its descendants."""
+    """Return the ids of a process and its descendants, the process itself first."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -26,7 +26,10 @@ def descendants(process: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Return the bytes that a process uses privately, plus its share of shared pages."""
+    """Return the bytes of memory that a process uses, or 0 if unknown.
+
+    Files are not counted. Memory shared with other processes is counted in proportion.
+    """
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
         return sum(int(kb) << 10 for kb in re.findall(r"^(?:Pss_Anon|Pss_Shmem|SwapPss): +(\d+) kB", text, re.M))

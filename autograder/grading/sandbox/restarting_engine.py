@@ -1,4 +1,4 @@
-"""Restarts of an engine whose fork server died."""
+"""An engine that is restarted if its fork server dies."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from .engine import Engine
 from .fork_server_process import ForkServerProcess
 
 _STARTS = 2  # a fork server that dies twice is no accident
-_REAPED = 0.2  # seconds between the deaths of a fork server's children, which the kernel kills first, and its own
+_REAPED = 0.2  # seconds to wait for a dying fork server: the kernel kills its children first
 
 
 class NoForkServer(UserError):
-    """The fork server died and is not restarted any more."""
+    """A fork server that died too often to be restarted."""
 
 
 class RestartingEngine:
-    """An engine for any number of threads, restarted once if its fork server dies.
+    """An engine for any number of threads, restarted once.
 
-    `starting` is a fork server that is getting ready, for the first start.
+    The engine is restarted if its fork server dies. `starting` is a fork server that was started earlier, for the first
+    engine.
     """
 
     def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
@@ -53,7 +54,7 @@ class RestartingEngine:
             return self._engine
 
     def lost(self, engine: Engine) -> bool:
-        """Return whether the fork server of `engine` has died. If so, `get` starts another one."""
+        """Return whether the fork server of `engine` has died. If so, the next `get` starts another engine."""
         until = time.monotonic() + _REAPED
         while engine.alive and time.monotonic() < until:
             time.sleep(0.02)

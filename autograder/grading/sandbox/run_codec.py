@@ -1,4 +1,4 @@
-"""JSON encoding of rehearsals and probe runs, with strict decoding."""
+"""JSON encoding of rehearsals and of observations, with strict decoding."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ _MOST = 50  # notes on one run, or edited inputs
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """Everything that a fork server runs before its first child, as JSON data."""
+    """The code that a fork server runs for later children.
+
+    All fields are JSON data.
+    """
 
     lesson: str
-    modules: dict[str, str] = field(default_factory=dict)  # redacted exercises; empty where children load them
-    notebooks: list[list[str]] = field(default_factory=list)  # released cells
+    modules: dict[str, str] = field(default_factory=dict)  # source without mistakes; empty for a private lesson
+    notebooks: list[list[str]] = field(default_factory=list)  # sources of the released code cells, a list per notebook
     imports: list[str] = field(default_factory=list)  # names of modules
     mistakes: dict[str, str] = field(default_factory=dict)  # source of all mistakes, by exercise
 
 
 def pack_run(run: Run) -> dict[str, Any]:
-    """Return a run as JSON data."""
+    """Return a run (the observation of one case) as JSON data."""
     packed = {**encode_run(run), "called": run.called, "inputs": run.inputs, "edited": list(run.edited)}
     packed["notes"] = [[note.id, _plain(note.parameters)] for note in run.notes]
     if run.raised:
@@ -36,7 +39,10 @@ def pack_run(run: Run) -> dict[str, Any]:
 
 
 def unpack_run(data: Any) -> Run:
-    """Return the run that `pack_run` encoded. Raises ValueError for any other data."""
+    """Return the run (the observation of one case) that `pack_run` encoded.
+
+    Raises ValueError for any other data.
+    """
     try:
         core = {key: data[key] for key in (("raised",) if "raised" in data else ("values", "edited"))}
         run = decode_run(core)
@@ -58,7 +64,10 @@ def unpack_run(data: Any) -> Run:
 
 
 def unpack_note(id: object, parameters: object) -> Note:
-    """Return a note that every language can format. Raises ValueError for any other data."""
+    """Return a note whose sentence can be formatted in English and Russian.
+
+    `id` names the sentence in `MESSAGES`. Raises ValueError for any other data.
+    """
     if not (isinstance(id, str) and id in MESSAGES and isinstance(parameters, dict)):
         raise ValueError("not a note")
     note = Note(id, {str(name): _scalar(value) for name, value in parameters.items()})

@@ -1,7 +1,8 @@
-"""A seccomp filter against uncounted memory and processes that evade their kill.
+"""A seccomp filter that refuses system calls to student code.
 
-Anonymous files and shared memory are charged to no process, and keys belong to no namespace. A process that clears its
-parent death signal outlives a killed grader. The other calls in the list are not needed here.
+Anonymous files and shared memory are charged to no process, so they would evade the memory limit. Kernel keys belong to
+no namespace. A process that clears its parent death signal would survive a killed grader. The other refused calls are
+not needed.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class _Program(ctypes.Structure):
 
 @functools.cache
 def program() -> _Program:
-    """Return the filter for this machine, created once by the fork server for all its children."""
+    """Return the filter as a BPF program for this machine's processor.
+
+    The fork server creates the program once, for all its children.
+    """
     column, machine, prctl = _MACHINES[os.uname().machine]
     steps = [
         (_LOAD, 0, 0, _MACHINE), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL),
@@ -71,8 +75,8 @@ def program() -> _Program:
 
 
 def refuse() -> int:
-    """Refuse the calls in this process and its descendants permanently. The process must have no_new_privs.
+    """Install the filter in this process and its descendants, permanently.
 
-    Returns 0, or -1 with ctypes' errno set.
+    The process must have set no_new_privs. Returns 0, or -1 with ctypes' errno set.
     """
     return int(libc.prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program()), 0, 0))

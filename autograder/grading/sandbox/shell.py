@@ -25,12 +25,13 @@ class Outputs:
         self.clear(0)
 
     def clear(self, limit: int) -> None:
+        """Remove all outputs, and allow `limit` characters for the next cell."""
         self.cells: list[dict[str, Any]] = []
         self.left = limit
         self._complete = True
 
     def add(self, output: dict[str, Any], size: int) -> None:
-        """Add an output if it fits. The first that does not fit adds an error.
+        """Add an output of `size` characters if it fits. Instead of the first that does not fit, add an error.
 
         Without the error the cell would pass: to nbgrader a cell without errors has passed.
         """
@@ -43,11 +44,15 @@ class Outputs:
         self.left -= min(size, max(self.left, 0))
 
     def end_with(self, error: str, lines: list[str]) -> None:
-        """Show `lines` as the text of the error named `error`, regardless of the size limit. Replaces such errors."""
+        """Add an error named `error` with the text `lines`, regardless of the size limit.
+
+        Earlier errors of the same name are removed.
+        """
         self.cells = [output for output in self.cells if output.get("ename") != error]
         self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
 
     def stream(self, name: str, text: str) -> None:
+        """Add printed text to the stream `name` ("stdout" or "stderr"), as far as it fits."""
         text = text[: max(self.left, 0)]
         self.left -= len(text)
         last = self.cells[-1] if self.cells else {}
@@ -58,7 +63,10 @@ class Outputs:
 
 
 class Stream:
-    """`sys.stdout` or `sys.stderr` of a cell."""
+    """A replacement of `sys.stdout` or `sys.stderr` that adds text to `outputs`.
+
+    `descriptor` is the number of the file descriptor with the same purpose.
+    """
 
     encoding, errors, closed = "utf-8", "replace", False
 
@@ -67,7 +75,7 @@ class Stream:
         self._of, self._descriptor = name, descriptor
 
     def fileno(self) -> int:
-        """Return the descriptor that writes to the same cell, for `faulthandler` and `subprocess`."""
+        """Return a file descriptor whose output is added to the same cell, for `faulthandler` and `subprocess`."""
         return self._descriptor
 
     def write(self, text: str) -> int:
@@ -93,7 +101,7 @@ def _size(data: dict[str, Any]) -> int:
 
 
 class Hook(DisplayHook):
-    """The display hook for the value of a cell's last expression."""
+    """The display hook, which records the value of a cell's last expression."""
 
     def start_displayhook(self) -> None:
         pass
@@ -112,7 +120,7 @@ class Hook(DisplayHook):
 
 
 class Publisher(DisplayPublisher):
-    """The publisher of `display` outputs."""
+    """The display publisher, which records what `display` shows."""
 
     def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
         encoded = _encoded(data)
@@ -124,7 +132,10 @@ class Publisher(DisplayPublisher):
 
 
 def _encoded(data: dict[str, Any]) -> dict[str, Any]:
-    """Return text unchanged and bytes in base64, as nbformat does, and drop other values, such as our own records."""
+    """Return display data in nbformat's form: text unchanged, bytes in base64.
+
+    Other values are dropped, such as the record of a verdict.
+    """
     texts = {kind: value for kind, value in data.items() if isinstance(value, str)}
     raw = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
     return {**texts, **raw}
@@ -147,7 +158,8 @@ class Shell(InteractiveShell):
     async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
         """Run one statement of a cell. Returns whether to skip the rest of the cell.
 
-        After a refused access the rest still runs: otherwise a helper defined below would be lost, and with it points.
+        After an access that the audit hook refused, the rest still runs. Otherwise a function defined below would be
+        missing, and the student would lose points.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
         return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
@@ -166,7 +178,7 @@ class Shell(InteractiveShell):
         """Do nothing: figures are inline, and `%matplotlib` needs no more."""
 
     def system_piped(self, cmd: str) -> None:
-        """Run a `!` command, without a terminal."""
+        """Run a `!` command without a terminal, and store the exit code in `_exit_code`."""
         self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
 
     system = system_piped  # IPython has both names

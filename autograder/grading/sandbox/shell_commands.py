@@ -1,4 +1,4 @@
-"""Shell commands and the `%store` database of an isolated notebook.
+"""Shell commands and the `%store` database of a notebook in the sandbox.
 
 There is no terminal, and the home folder is empty.
 """
@@ -15,7 +15,7 @@ _PART = 1 << 16  # bytes of output per read
 
 
 def run_command(command: str) -> int:
-    """Run a `!` command with empty input and show its output. Returns the exit code."""
+    """Run a `!` command with empty input, and show its output in the cell. Returns the exit code."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -31,8 +31,11 @@ def run_command(command: str) -> int:
 
 
 class Store(dict[str, Any]):
-    """IPython's `db` in memory, for `%cd`, `%bookmark` and `%store`."""
+    """An in-memory replacement of IPython's database `db`.
+
+    `%cd`, `%bookmark` and `%store` use the database.
+    """
 
     def keys(self, pattern: str | None = None) -> Any:
-        """Return the keys that match a file name pattern, or all keys."""
+        """Return the keys that match a file name pattern such as `auto*`, or all keys."""
         return super().keys() if pattern is None else fnmatch.filter(self, pattern)

@@ -1,6 +1,6 @@
-"""One student's process: requests to it, its limits, and its premature end.
+"""The grader's handle of one child: requests, limits, premature end.
 
-All data from it may come from student code: they are bounded and checked, and never executed.
+All data from a child may come from student code. The data are bounded, checked and never executed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from ..limits import Limits
 from .channel import Channel, Closed, Malformed, TimedOut
 from .process_memory import descendants, memory
 
-START_SECONDS = 60.0  # for a fork and its namespaces on a busy machine, and for a process to take a message
+START_SECONDS = 60.0  # on a busy machine: to fork and isolate a child, or to send a child a message
 _GRACE = 3.0  # seconds beyond the time limit after which a process should have stopped a cell itself
 
 
 class Ended(Exception):
-    """A premature end of a student's process; `why`: "time", "memory", "died" or "nonsense"."""
+    """The premature end of a child.
+
+    `why` is "time" or "memory" if a limit was exceeded, "nonsense" if the child sent an invalid message, otherwise
+    "died".
+    """
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -29,11 +33,14 @@ class Ended(Exception):
 
 
 class StudentProcess:
-    """One isolated process."""
+    """A running child, reached through a channel.
+
+    `handle` is a pidfd of the child. At the end of a `with` block the child is killed.
+    """
 
     def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
         self._channel, self._handle, self._limits = channel, handle, limits
-        # The fork server sees numbers of another PID namespace; the kernel gives the number in ours.
+        # The fork server knows the child's id in another PID namespace only; this is the id in the grader's namespace.
         fields = dict(line.split(":", 1) for line in Path(f"/proc/self/fdinfo/{handle}").read_text().splitlines())
         self._process = int(fields["Pid"])
 
@@ -44,7 +51,10 @@ class StudentProcess:
         self.kill()
 
     def agree(self, key: str) -> None:
-        """Give the child the channel's key before any student code runs. Raises Ended if the child is gone."""
+        """Send the child the key that authenticates all later messages. No student code has run yet.
+
+        `key` is in hexadecimal digits. Raises Ended if the child is gone.
+        """
         try:
             self._channel.send({"key": key}, seconds=START_SECONDS)
         except Closed:
@@ -52,28 +62,36 @@ class StudentProcess:
         self._channel.agree(key)
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send one request (see `worker`) and return the answer.
+        """Send one request and return the child's answer.
 
-        Raises Ended if the child is gone, exceeds a limit or sends nonsense.
+        `do` names a `do_` method of `Worker`, and `arguments` are that method's arguments.
+        Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
         self.send({"do": do, **arguments})
         return self.answer()
 
     def send(self, *questions: dict[str, Any]) -> None:
-        """Send requests without waiting. Answers arrive in the same order. Raises Ended if the child is gone."""
+        """Send requests without waiting for answers. Answers arrive in the same order.
+
+        Raises Ended if the child is gone.
+        """
         try:
             self._channel.send(*questions, seconds=START_SECONDS)
         except Closed:
             raise Ended("died") from None
 
     def answer(self) -> dict[str, Any]:
-        """Return the answer to the first unanswered request. Raises Ended if there is none in time."""
+        """Return the answer to the oldest unanswered request.
+
+        The time limit is that of a cell, plus three seconds. Raises Ended as `receive` does.
+        """
         return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """Return the next message. Time in which other processes had the child's processor does not count.
+        """Return the child's next message, which must arrive within `seconds`.
 
-        Raises Ended if the child is gone, runs out of time or memory, or sends nonsense.
+        Time in which other processes had the child's processor does not count.
+        Raises Ended if the child is gone, runs out of time or memory, or sends an invalid message.
         """
         deadline = Deadline(seconds, self._process)
         while (left := deadline.left()) > 0:
@@ -88,15 +106,16 @@ class StudentProcess:
         raise Ended("time")
 
     def waited(self) -> float:
-        """Return the seconds for which the child was ready to run but other processes had its processor."""
+        """Return the seconds in which the child was ready to run, but other processes had its processor."""
         return waited(self._process)
 
     def _look(self) -> None:
+        """Raise Ended if the child and its descendants together exceed the memory limit."""
         if sum(map(memory, descendants(self._process))) > self._limits.memory:
             raise Ended("memory")
 
     def kill(self) -> None:
-        """Kill the child and everything it has started. Safe to call twice."""
+        """Kill the child. With isolation, everything that the child has started ends, too. Safe to call twice."""
         if self._handle < 0:
             return
         with contextlib.suppress(ProcessLookupError):

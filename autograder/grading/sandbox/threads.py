@@ -1,4 +1,4 @@
-"""Detection of other interpreter threads that ran in between."""
+"""Detection of other Python threads that ran during an observation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 
 
 class OtherThreads:
-    """Processor time of the other threads that could run Python at creation.
+    """The processor times of all other Python threads, measured at creation.
 
-    A thread that changes an object and restores it must have run in between. A waiting thread (an open pool, a timer)
-    has not. Threads of C code (OpenMP, a profiler) are not included.
+    A thread that changes an object and restores it must use processor time. A waiting thread, such as an idle pool or a
+    timer, uses none. Threads of C code (OpenMP, a profiler) are not included.
     """
 
     def __init__(self) -> None:
@@ -20,12 +20,12 @@ class OtherThreads:
         self._was = {clock: clock_gettime_ns(clock) for clock in clocks}
 
     def have_run(self) -> bool:
-        """Return whether any of the threads has run or ended."""
+        """Return whether any of these threads has used processor time or ended since the creation."""
         return any(_used(clock) != was for clock, was in self._was.items())
 
 
 def _used(clock: int) -> int:
-    """Return the nanoseconds of a thread's clock, or -1 if the thread has ended."""
+    """Return the nanoseconds of processor time on a thread's clock, or -1 if the thread has ended."""
     try:
         return clock_gettime_ns(clock)
     except OSError:

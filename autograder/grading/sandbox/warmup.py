@@ -1,7 +1,8 @@
 """Warm-up of the fork server: IPython, a lesson's released cells, its probes.
 
-Each child inherits imported modules, filled caches and specialized bytecode. A child that did this itself would write
-to thousands of pages, and so copy them. Only code that every child may see runs here: no solution, no secret.
+Each child inherits imported modules, filled caches and specialized bytecode. A child that did this work itself would
+write to thousands of memory pages, and copy each of them.
+Only code that every child may see runs here: no solution, no secret.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _SEED = "rehearsal"
 
 
 def warm_shell(kind: type[Shell]) -> Shell:
-    """Return IPython with slow imports done and inline figures."""
+    """Return an IPython shell of the class `kind`, with slow modules imported and inline figures."""
     shell: Shell = kind.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends
@@ -44,7 +45,7 @@ def warm_shell(kind: type[Shell]) -> Shell:
     from torch._dynamo import eval_frame, mutation_guard
 
     shell.run_cell("import autograder.learner.tracebacks, autograder.learner.ready")  # `start` imports them
-    gc.freeze()  # a reset collects garbage: skip all of torch
+    gc.freeze()  # `reset` collects garbage: exclude torch's many objects
     shell.reset()
     with contextlib.suppress(Exception):  # patches of torch's functions that the first `torch.compile` makes
         mutation_guard.install_generation_tagging_init()
@@ -59,9 +60,12 @@ def warm_shell(kind: type[Shell]) -> Shell:
 def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
     """Import modules, run a lesson's released cells, and run its probes on every mistake.
 
-    The mistakes are deleted, so no child finds them. Returns whether the process can still be forked: it cannot with
-    another thread. Without a GPU torch runs backward on the calling thread. One thread is harmless: torch's profiler,
-    by which probes count bytes, has one that sleeps, and the profiler works in a fork without that thread.
+    `asked` names what to import and run. `modules` holds the loaded exercises' modules by lesson. The mistakes are
+    deleted afterwards, so no child finds them.
+    Returns whether no thread was added: with another thread the process cannot be forked any more. Backward passes add
+    none, because without a GPU torch runs them on the calling thread.
+    The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork without its
+    thread.
     """
     with live_bytes():
         pass
@@ -84,6 +88,7 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
 
 
 def _try_mistakes(exercise: Exercise, source: str) -> None:
+    """Run an exercise's probe on each of its mistakes, which are defined in `source`. Discard the results."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, "<rehearsal>", "exec"), namespace)
     for mistake in exercise.mistakes.values():
@@ -94,7 +99,10 @@ def _try_mistakes(exercise: Exercise, source: str) -> None:
 
 @contextlib.contextmanager
 def _forgotten(shell: Shell) -> Iterator[None]:
-    """Undo the effects of cells: names, a `from __future__ import`, and the settings and hooks of `start`."""
+    """Undo the effects of the cells that run in the `with` block.
+
+    These are defined names, a `from __future__ import`, and the settings and hooks of the command `start`.
+    """
     flags, callbacks = shell.compile.flags, {name: list(each) for name, each in shell.events.callbacks.items()}
     try:
         yield
@@ -108,7 +116,10 @@ def _forgotten(shell: Shell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Work in an empty folder, and restore the standard descriptors, which a worker redirects."""
+    """Run the `with` block in an empty temporary folder.
+
+    Afterwards restore the working folder and file descriptors 1 and 2, which a worker redirects.
+    """
     before, kept = os.getcwd(), [os.dup(number) for number in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -1,7 +1,7 @@
-"""The worker in an isolated child, which runs cells and probes.
+"""The worker, which runs a student's cells and probes in a child.
 
-Cells run in IPython, and an exercise's probe when its check is reached. The worker decides nothing. Requests and
-answers are plain data (`channel`).
+Cells run in IPython. The probe of an exercise runs when the exercise's check is reached. The worker makes no verdict.
+Requests and answers are plain data, sent over a `Channel`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from .run_codec import pack_run
 from .shell import Shell, Stream
 from .threads import OtherThreads
 
-# Prefixes of our files. Exercises' modules are executed from text, under names like the last two.
+# Prefixes of the course's files. Exercises' modules are executed from text, under names like the last two.
 _OURS = (f"{Path(__file__).parents[2]}{os.sep}", "<autograder.exercises.", "<private_exercises.")
 _TRIES = 3  # attempts at an observation while another thread runs
 
 
 def _fault() -> str:
+    """Return the last lines of the current exception's traceback."""
     try:
         return traceback.format_exc(limit=-4)[-2000:]
     except BaseException:
@@ -47,7 +48,7 @@ def _fault() -> str:
 
 
 def _put(files: dict[str, str]) -> None:
-    """Write files, given in base64 by relative path."""
+    """Write files into the current folder. `files` maps relative paths to contents in base64."""
     for name, data in files.items():
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,14 +56,18 @@ def _put(files: dict[str, str]) -> None:
 
 
 def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
-    """Return the names of a private lesson's modules by path, as `exercises.module_files` names them."""
+    """Find the exercises' modules of a private lesson among the relative paths `files`.
+
+    Returns the module name by path. The name is empty for the package's `__init__.py` and for a lesson that is a single
+    module.
+    """
     single, package = f"exercises/{lesson}.py", f"exercises/{lesson}/"
     own = [path for path in files if path == single or (path.startswith(package) and path.endswith(".py"))]
     return {path: "" if path in (single, f"{package}__init__.py") else Path(path).stem for path in own}
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
-    """Answer the grader until it closes the channel. Never returns."""
+    """Answer the grader's requests until the grader closes the channel. Never returns."""
     torch.set_num_threads(1)
     worker, me = Worker(shell, guard, limits, modules), os.getpid()
     try:
@@ -72,7 +77,7 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
             asked = channel.receive()
             try:
                 answer = getattr(worker, f"do_{asked.pop('do')}")(**asked)
-            except BaseException:  # our bug, or the submission broke our code; the grader cannot tell
+            except BaseException:  # a bug of the grader, or broken by the submission: the two cannot be told apart
                 answer = {"fault": _fault()}
             if os.getpid() != me:  # a fork that the submission made of this process
                 break
@@ -90,25 +95,30 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
 
 
 def _with_programs(exercise: Exercise, source: str) -> Exercise:
-    """Return `exercise` with cases that see the definitions of `source`, and nothing of the exercise's module."""
+    """Return a copy of `exercise` whose case generator sees only the definitions in `source`.
+
+    `source` holds the candidate programs that a learner's test is tried on. Names of the exercise's module are out of
+    reach.
+    """
     cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
     exec(compile(source, "<programs>", "exec"), namespace)
     return replace(exercise, generate=FunctionType(cases.__code__, namespace, cases.__name__))
 
 
 class Worker:
-    """The requests of the grader, one `do_` method each."""
+    """The grader's requests to a child, one `do_` method each."""
 
     def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
         self._known: dict[str, Exercise] = {}
-        self._changed: list[str] = []  # before the last observation
+        self._changed: list[str] = []  # names of tampered objects, from the last observation
         self._descriptors = _Descriptors()
         bind_methods(self)
 
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
-        """Write an assignment's files into the notebook's folder, and load the exercises before any student code runs.
+        """Write an assignment's files into the notebook's folder, and load the lesson's exercises.
 
+        `files` maps relative paths to contents in base64. Returns the exercises by name. Runs before any student code.
         Afterwards the notebook itself can load only the exercises' texts.
         """
         files = dict(files)
@@ -125,14 +135,15 @@ class Worker:
         return self._known
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
-        """Prepare an assignment."""
+        """Prepare an assignment as `begin` does. The answer holds no data."""
         self.begin(lesson, files)
         return {}
 
     def do_take(self, files: dict[str, str]) -> dict[str, Any]:
         """Write a student's own files into the notebook's folder.
 
-        The exercises are already loaded, so these files cannot replace them.
+        `files` maps relative paths to contents in base64. The exercises are already loaded, so these files cannot
+        replace them.
         """
         for name, data in files.items():
             with contextlib.suppress(OSError):  # the path is taken, or the disk is full
@@ -142,11 +153,14 @@ class Worker:
         return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:
-        """Run one cell. Text written to file descriptors 1 and 2, past Python, counts as printed."""
+        """Run one cell, and return its outputs in nbformat's form.
+
+        The outputs include text that C code or other programs write to file descriptors 1 and 2.
+        """
         shell, outputs = self._shell, self._shell.outputs
         outputs.clear(self._limits.output_bytes)
         for number in (1, 2):
-            self._descriptors.take(number, 0)  # output of probes
+            self._descriptors.take(number, 0)  # discard the output of probes that ran since the last cell
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)  # type: ignore[assignment]
         try:
@@ -155,7 +169,7 @@ class Worker:
             # A second alarm can end IPython while it shows the first, and nbgrader gives full marks without an error.
             if isinstance(result.error_in_exec or result.error_before_exec, TimeIsUp):
                 outputs.end_with(TimeIsUp.__name__, message("run.cell").read(None).splitlines())
-        except BaseException as error:  # from a student's hook, or the alarm between two steps of IPython
+        except BaseException as error:  # raised by a student's hook, or by the timeout in IPython's own code
             shell._showtraceback(type(error), error, [type(error).__name__])
         finally:
             sys.stdout, sys.stderr = before
@@ -164,9 +178,11 @@ class Worker:
         return {"outputs": outputs.cells}
 
     def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
-        """Run an exercise's probe on the cases of a seed, with the submission's current definitions.
+        """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
-        `programs` is the source of the candidate programs for a learner's test.
+        Returns the encoded observations, one per case, as `runs`. If there is no answer to observe, returns `absent`
+        instead: a verdict's state, a sentence id and parameters.
+        `programs` is the source of the candidate programs, if the exercise asks for a test.
         """
         asked = self._known[exercise]
         if programs:
@@ -184,7 +200,11 @@ class Worker:
         return {"runs": [pack_run(run) for run in runs]}
 
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str) -> list[Run]:
-        """Observe an answer while no other thread runs, with retries: most threads wait nearly all the time."""
+        """Observe an answer while no other Python thread runs.
+
+        Most threads wait nearly all the time, so a disturbed observation is repeated, at most twice. If the last one is
+        disturbed, too, tampering is recorded.
+        """
         for _ in range(_TRIES):
             with self._guard.in_order(), as_in_a_fresh_process() as unusual:
                 threads = OtherThreads()
@@ -197,24 +217,27 @@ class Worker:
         return runs
 
     def do_code(self, exercise: str) -> dict[str, Any]:
-        """Return a digest of the answer's code."""
+        """Return a digest of the code of an exercise's answer."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
     def do_guard(self) -> dict[str, Any]:
-        """Return the names of objects changed now or before the last observation."""
+        """Return the names of objects that are changed now or were changed at the last observation.
+
+        At most 20 names are returned.
+        """
         with self._guard.in_order(), as_in_a_fresh_process():
             now = self._guard.changed()
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20]}
 
     def do_modules(self) -> dict[str, Any]:
-        """Return the names of the imported modules."""
+        """Return the names of all imported modules."""
         return {"modules": sorted(sys.modules)}
 
 
 class _Descriptors:
     """File descriptors 1 and 2, redirected to anonymous files.
 
-    The files capture output of C code and other programs.
+    The files capture the output of C code and of other programs.
     """
 
     def __init__(self) -> None:
@@ -227,9 +250,9 @@ class _Descriptors:
         bind_methods(self)
 
     def take(self, number: int, most: int) -> bytes:
-        """Return at most `most` bytes of the output since the last call.
+        """Return at most `most` bytes that were written to the descriptor `number` since the last call.
 
-        Returns nothing if the submission has replaced the descriptor.
+        Further bytes are discarded. Returns nothing if the submission has replaced the descriptor.
         """
         try:
             found = os.fstat(number)

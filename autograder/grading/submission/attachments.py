@@ -1,4 +1,4 @@
-"""The other files in a submission's folder, read within limits."""
+"""The files in a submission's folder except the notebooks, read within limits."""
 
 from __future__ import annotations
 
@@ -14,34 +14,38 @@ from .sanitize import Unreadable, load
 MOST_FILES, LARGEST = 200, 20 << 20  # files other than notebooks, and their total bytes
 _MOST_ENTRIES = 5_000  # files that are examined
 _NAMED = 5  # ignored files that are listed by name
-TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # nbgrader's own: they take precedence
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # written by nbgrader, and read before all others
 
 
 @dataclass
 class Extras:
-    """Relative paths of the notebooks below a folder, contents of other files."""
+    """The files below a submission's folder, by relative path.
+
+    `notebooks` are only listed. `files` holds the contents of the other files.
+    """
 
     notebooks: list[str] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
-    ignored: dict[str, str] = field(default_factory=dict)  # the reason by relative path
+    ignored: dict[str, str] = field(default_factory=dict)  # the cause by relative path
 
     @property
     def own(self) -> dict[str, bytes]:
-        """Return the files that the student has made, without nbgrader's own."""
+        """The files that the student has made, without those that nbgrader has added."""
         return {path: data for path, data in self.files.items() if path not in (TIMESTAMP, SECRET)}
 
     @property
     def notes(self) -> list[str]:
-        """Return a sentence for each ignored file, up to a limit, and one with the number of the rest."""
+        """A sentence for each of the first ignored files, and one with the number of the rest."""
         named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
         more = len(self.ignored) - _NAMED
         return [*named, f"ignored: {more} more files"] if more > 0 else named
 
 
 def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
-    """Read everything below a submission's folder, except matches of nbgrader's `ignore` patterns.
+    """List the notebooks below a submission's folder, and read all other files.
 
-    Links and pipes are never opened. Raises OSError if the folder itself cannot be listed.
+    File names that match nbgrader's `ignore` patterns are left out. Links and pipes are never opened.
+    Raises OSError if the folder itself cannot be listed.
     """
     found, total = Extras(), 0
     regular: list[str] = []
@@ -73,12 +77,12 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
 
 
 def printable(path: str) -> str:
-    """Return a file name as text that can be written anywhere."""
+    """Return a file name as text that can be written to any file."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the relative path of each entry that is not a folder, and the reason if it is not opened."""
+    """Yield the relative path of each file, and why it must not be opened, or an empty text."""
     left = [""]
     while left:
         prefix = left.pop()
@@ -103,16 +107,20 @@ def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def refuse_linked_notebook(submitted: Path, name: str) -> None:
-    """Raise Unreadable if a notebook, its folder or the student's folder is a link: the target may be anybody's."""
+    """Raise Unreadable if the notebook `name`, its folder or the student's folder is a link.
+
+    The target of a link may belong to anybody. `submitted` is the folder of the submission.
+    """
     for path in (submitted / f"{name}.ipynb", submitted, submitted.parent):
         if path.is_symlink():
             raise Unreadable(f"{name}.ipynb cannot be opened: {path} is a link")
 
 
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:
-    """Remove the files of `copied` that are links in `submitted`. Returns their relative paths.
+    """Remove the files in the folder `copied` that are links in the folder `submitted`.
 
-    nbgrader has copied the targets of the links. A file of the assignment itself, from `source`, is kept.
+    nbgrader has copied the targets of the links. Files of the assignment itself, from the folder `source`, are kept.
+    Returns the relative paths of the removed files.
     """
     removed = []
     for path in sorted(copied.rglob("*")):

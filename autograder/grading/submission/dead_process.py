@@ -1,6 +1,6 @@
-"""Consequences of a student's process that ended early: outputs, verdicts, reasons.
+"""Consequences of a child that ended early: outputs, verdicts, reasons.
 
-`why` is that of `student_process.Ended`: "time", "memory", "died" or "nonsense".
+In this module, `why` is that of `student_process.Ended`: "time", "memory", "died" or "nonsense".
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ REASONS = {
 
 
 def stopped_output(why: str, language: str | None) -> NotebookNode:
-    """Return the error shown in a cell that was not run. Without an error nbgrader gives full points to a cell."""
+    """Return the error shown in a cell that was not run.
+
+    Without an error nbgrader would give full points to the cell. `language` is "en", "ru" or None for both.
+    """
     text = message(f"run.{why}").read(language)
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
 def unreached_verdict(exercise: Exercise, why: str) -> Verdict:
-    """Return the verdict on an answer whose check was not reached: no points, and the reason."""
+    """Return the verdict on an answer that could not be checked: no points, and a note on the cause."""
     return unobserved(exercise, "not yet", Note(f"run.{why}", {}))

@@ -1,4 +1,4 @@
-"""A submission as read from its folder: notebooks, other files, timestamp, digest."""
+"""The content of a submission's folder: notebooks, other files, timestamp, digest."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NO_TIME = "no time of submission, so nobody knows whether it was late"
 class HandedIn:
     """The content of a submission's folder, and reasons for a review.
 
-    It has notebooks by released name, other files, and nbgrader's timestamp. `reasons` are by notebook; the key ""
-    means the whole submission. `renamed` holds the paths of notebooks with another name than the released one.
+    `raw` holds the notebooks by released name, `extras` the other files, `timestamp` the time of submission. `renamed`
+    holds paths of notebooks that had another name. `reasons` are by notebook; the key "" means the whole submission.
     """
 
     raw: dict[str, bytes]
@@ -34,11 +34,11 @@ class HandedIn:
     timestamp: str | None
     reasons: dict[str, list[str]]
     notes: list[str]
-    points: dict[str, dict[str, float]]  # by notebook and graded cell
+    points: dict[str, dict[str, float]]  # maximum points by notebook and graded cell
 
     @property
     def digest(self) -> str:
-        """Return a hash of everything that the result of a submission depends on."""
+        """A hash of everything that the grading of a submission depends on."""
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
         parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
@@ -52,10 +52,11 @@ class HandedIn:
 def read_submission(
     folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
 ) -> HandedIn:
-    """Read a submission's notebooks, and other files that nbgrader does not `ignore`.
+    """Read a submission's notebooks, and the other files that do not match nbgrader's `ignore` patterns.
 
-    If the assignment is `due` at some time, a missing timestamp is a reason for a review.
-    Raises Unreadable if there is no notebook to grade, or it cannot be read.
+    `released` holds the released notebooks by name. If the assignment has a due date (`due`), a missing timestamp is a
+    reason for a review.
+    Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
     chosen = choose(folder, released, extras.notebooks)
@@ -71,7 +72,10 @@ def read_submission(
 
 
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
-    """Return the time in timestamp.txt, and reasons to doubt it."""
+    """Return the text of the file timestamp.txt, or None, and reasons for a review if the time is in doubt.
+
+    `due` tells whether the assignment has a due date.
+    """
     unknown = [_NO_TIME] if due else []
     try:
         if not stat.S_ISREG(path.lstat().st_mode) or path.lstat().st_size > _LONGEST:

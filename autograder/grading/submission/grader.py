@@ -1,6 +1,6 @@
 """Execution of submissions on an engine that has passed the self-test.
 
-The self-test grades the course's own solutions. A submission is retried if the failure was not its fault. A process has
+The self-test grades the course's own solutions. A submission is run again if a failure was not its fault. A process has
 one grader for each combination of limits and isolation.
 """
 
@@ -35,9 +35,10 @@ _INTERRUPTED = "a process ended while the course's own solution was graded, so n
 
 @dataclass(eq=False)
 class Job:
-    """A notebook of an assignment: its released cells and the assignment's files.
+    """The data that all submissions of one released notebook share.
 
-    The lesson and the expected results are computed on first use.
+    `course` is the course folder, `name` the notebook's name. `released` holds the released cells by grade id. `files`
+    maps the assignment's own files to contents in base64. Lesson and expected results are computed on first use.
     """
 
     course: Path
@@ -47,11 +48,12 @@ class Job:
 
     @cached_property
     def lesson(self) -> tuple[Lesson, dict[str, Exercise]] | None:
+        """The lesson of the notebook and its exercises by name, or None."""
         return hidden.lesson_of(self.course, self.name)
 
     @cached_property
     def judge(self) -> LessonJudge | None:
-        """Return the lesson's judge, or None without a lesson.
+        """The judge of the lesson's answers, or None without a lesson.
 
         Raises UserError if the expected results cannot be computed.
         """
@@ -59,26 +61,26 @@ class Job:
 
 
 class Grader:
-    """An execution service for submissions, for any number of threads.
+    """A runner of submissions, for any number of threads.
 
-    `starting` is a fork server that is getting ready, for the first engine.
+    `starting` is a fork server that was started earlier, for the first engine.
     """
 
     def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
         self._engine = RestartingEngine(limits, isolated=isolated, starting=starting)
-        self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test for a job
+        self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test, by job
         self._preparing = threading.Lock()
         self._lock = SharedLock()
 
     def close(self) -> None:
-        """Kill the fork server, and with it every child."""
+        """Kill the fork server and all its children."""
         self._engine.close()
 
     def prepare(self, job: Job) -> Engine:
         """Return an engine that has passed the self-test for `job`.
 
-        Raises UserError if the self-test fails, NoForkServer if too many have died, CannotIsolate if the kernel refuses
-        isolation.
+        Raises UserError if the self-test fails, NoForkServer if too many fork servers have died, CannotIsolate if the
+        kernel refuses isolation.
         """
         with self._preparing:
             while True:
@@ -88,7 +90,10 @@ class Grader:
                 self._prepare(job)
 
     def _prepare(self, job: Job) -> None:
-        """Try to prepare an engine. There is none yet if its fork server dies meanwhile."""
+        """Warm up an engine for `job` and run the self-test.
+
+        If the fork server dies meanwhile, nothing is prepared, and the caller tries again.
+        """
         with ThreadPoolExecutor(1) as beside:  # starts the fork server while this core computes expected results
             starting = beside.submit(self._engine.get)
             warming = beside.submit(lambda: _warm_up(starting.result(), job))
@@ -105,10 +110,11 @@ class Grader:
                 self._tested[job] = engine
 
     def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
-        """Run a sanitized notebook, with the student's own files `beside` it in base64 by relative path.
+        """Run a sanitized notebook and return the outcome. Outputs are written into the notebook.
 
-        Retries once if its process died, and again each time the fork server died. Retries once exclusively if the
-        notebook ran out of time on a busy machine.
+        `beside` holds the student's own files: contents in base64, by relative path.
+        If the child died, the notebook is run once more; if the fork server died, as often as necessary. If the
+        notebook ran out of time on a busy machine, it is run once more, alone.
         Raises the exceptions of `prepare`.
         """
         with self._lock.shared():
@@ -119,6 +125,7 @@ class Grader:
         return outcome
 
     def _run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
+        """Run a notebook, and run it again if its child or the fork server died."""
         tries = 2
         while True:
             engine = self.prepare(job)
@@ -131,6 +138,7 @@ class Grader:
 
 
 def _warm_up(engine: Engine, job: Job) -> None:
+    """Warm up an engine for a job's lesson, and fork a first child."""
     if job.lesson:
         warm_up(engine, *job.lesson, job.files)
     engine.fork().kill()  # checks that isolation works, and pays the extra cost of a first fork
@@ -141,9 +149,9 @@ _lock = threading.Lock()
 
 
 def process_grader(limits: Limits, isolated: bool, starting: ForkServerProcess | None = None) -> Grader:
-    """Return this process's grader for `limits`, made on the first call. It lives until `close_graders`.
+    """Return this process's grader for `limits` and isolation, created on the first call.
 
-    `starting` is a fork server that is getting ready, for a grader that is made now.
+    `starting` is a fork server that was started earlier, for a new grader.
     """
     with _lock:
         key = limits, isolated
@@ -154,7 +162,7 @@ def process_grader(limits: Limits, isolated: bool, starting: ForkServerProcess |
 
 @atexit.register
 def close_graders() -> None:
-    """Close this process's graders. The next call of `process_grader` makes a new one."""
+    """Close all graders of this process. The next call of `process_grader` creates a new one."""
     with _lock:
         while _graders:
             _graders.popitem()[1].close()

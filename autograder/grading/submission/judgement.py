@@ -1,4 +1,4 @@
-"""Judgements: verdicts and cards from runs of checks, cached by behaviour."""
+"""Judgements of answers: verdict and card, cached by observed behaviour."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from .outputs import output
 
 
 def digest(runs: list[dict[str, Any]]) -> str:
-    """Return a hash of the observations, without the answer's text or printed output."""
+    """Return a hash of the observations `runs`, without printed output and the answer's text."""
     shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def without_inputs(verdict: Verdict) -> Verdict:
-    """Return the verdict without anything through which an answer could leak the hidden cases."""
+    """Return the verdict without anything that could tell a student the inputs of hidden cases.
+
+    An answer could print its inputs or put them into an error message.
+    """
     finding = verdict.finding
     if finding:
         finding = replace(finding, inputs="", got=tuple(map(_without_message, finding.got)))
@@ -37,13 +40,14 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 
 def _without_message(note: Note) -> Note:
+    """Return the note with an ellipsis in place of an error message."""
     return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
 
 
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:
-    """Explain to the student that a cell imports a name that the course's package does not have.
+    """Add an explanation to the error of a cell that imports a name which the course's package lacks.
 
-    Returns Python's message on the import, or None if no such import failed.
+    Returns Python's message on the import, or None if no such import failed. `language` is "en", "ru" or None for both.
     """
     for each in outputs:
         missed = each.get("ename") in ("ImportError", "ModuleNotFoundError") and "autograder" in each.evalue
@@ -54,7 +58,7 @@ def explain_import(outputs: list[NotebookNode], language: str | None) -> str | N
 
 
 def missing_module(outputs: list[NotebookNode]) -> str | None:
-    """Return the name of a module that a cell could not import; None when none was missing."""
+    """Return the name of a module that a cell could not import, or None."""
     for each in outputs:
         if each.get("ename") == "ModuleNotFoundError":
             return str(each.evalue).removeprefix("No module named ")[:80]
@@ -66,7 +70,7 @@ _MOST, _LONGEST = 1000, 1 << 16  # cached judgements per lesson, and characters 
 
 @dataclass(eq=False)
 class Judgement:
-    """A verdict, and a digest of its observations.
+    """A verdict, and a digest of the observations behind it.
 
     Equal digests mean equal behaviour.
     """
@@ -76,10 +80,11 @@ class Judgement:
     _data: dict[tuple[str | None, float | None], dict[str, Any]] = field(default_factory=dict)
 
     def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
-        """Return the output of the check cell with execution count `number`.
+        """Return the verdict as an output of the check's cell, in nbformat's form.
 
-        `worth` is the cell's maximum in the gradebook, in points. If it differs from the verdict's maximum, the score
-        is scaled, and the card has a note. None: the cell is not graded.
+        `number` is the execution count. `language` is "en", "ru" or None for both.
+        `worth` is the cell's maximum points in the gradebook, or None if the cell is not graded. If the verdict has
+        another maximum, the score is scaled, and a note on the card tells so.
         """
         key = language, worth
         if key not in self._data:
@@ -94,7 +99,10 @@ class Judgement:
 
 
 class LessonJudge:
-    """A caching, thread-safe judge of answers to one lesson."""
+    """A caching, thread-safe judge of answers to one lesson.
+
+    `answers` holds the exercises and their expected results.
+    """
 
     def __init__(self, answers: ExpectedResults) -> None:
         self.answers = answers
@@ -102,9 +110,10 @@ class LessonJudge:
         self._forgetting = threading.Lock()
 
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
-        """Return the judgement on an exercise's answer, from a child's runs and `code_digest`.
+        """Return the judgement on an answer to the exercise `name`.
 
-        The data may be forged, so any exception may be raised.
+        `runs` are the observations as the child encoded them, and `code` is the answer's `code_digest`. Both may be
+        forged, so any exception may be raised.
         """
         said = json.dumps([runs, code])
         key = name, hashlib.sha256(said.encode()).digest()
@@ -122,6 +131,10 @@ class LessonJudge:
 
 
 def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], code: str | None) -> Judgement:
+    """Decode the child's observations `runs`, and judge them.
+
+    Raises ValueError if there are too many or too few.
+    """
     unpacked = [unpack_run(data) for data in runs]
     if len(unpacked) != len(expected.solution):
         raise ValueError("another number of cases")

@@ -1,4 +1,4 @@
-"""The choice of the notebook to grade, whatever its file name."""
+"""The choice of the submitted notebook to grade, also by its content."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from .attachments import printable
 from .sanitize import LARGEST, Unreadable, load, parse
 from .unchanged_answers import answers_of, has_cells_of
 
-_MOST = 10  # notebooks with other names that are examined
+_MOST = 10  # notebooks with other names than the released ones that are examined
 
 
 @dataclass
 class Choice:
-    """The notebooks to grade by released name.
+    """The contents of the notebooks to grade, by released name.
 
-    `renamed` holds the paths that differ from that name, `reasons` reasons for a review, by name.
+    `renamed` holds the submitted paths that differ from the released name. `reasons` holds reasons for a review. Both
+    are by released name.
     """
 
     raw: dict[str, bytes] = field(default_factory=dict)
@@ -29,6 +30,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A submitted notebook that could be graded as a given released one."""
+
     path: str
     data: bytes
     answers: dict[str, str]  # by grade id, only those that differ from the release
@@ -39,11 +42,12 @@ class _Candidate:
 
 
 def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequence[str]) -> Choice:
-    """Choose among the notebooks `there`, given as paths relative to `folder`.
+    """Choose the notebooks to grade in a submission's `folder`.
 
-    The released name takes precedence, and notebooks with answers take precedence over those without. Two notebooks
-    with different answers are a reason for a review. Raises Unreadable if none can be graded, with the name of each
-    notebook.
+    `released` holds the released notebooks by name, `there` the relative paths of the submitted ones. A notebook with
+    the released name is preferred, unless it has no answers and another one has. Two notebooks with different answers
+    are a reason for a review.
+    Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
     exact = {name: path for name, path in exact.items() if path.is_symlink() or path.exists()}
@@ -66,7 +70,10 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
 def _candidates(
     folder: Path, released: Mapping[str, ReleasedNotebook], others: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
-    """Return notebooks with other names by the released one they stem from, and why the rest stem from none."""
+    """Sort submitted notebooks without a released name by the released notebook that they were made from.
+
+    `others` holds the relative paths. Returns the candidates by released name, and by path why the others are none.
+    """
     found: dict[str, list[_Candidate]] = {name: [] for name in released}
     why: dict[str, str] = {}
     left = LARGEST
@@ -92,7 +99,11 @@ def _candidates(
 def _choose_one(
     done: Choice, name: str, exact: Path | None, others: list[_Candidate], released: ReleasedNotebook
 ) -> None:
-    """Choose the notebook graded as `name` and add it to `done`. Raises Unreadable if the only one cannot be read."""
+    """Choose the notebook to grade as the released notebook `name`, and add the choice to `done`.
+
+    `exact` is the path of the submitted notebook with this name, if any. `others` are candidates with other names.
+    Raises Unreadable if the only notebook cannot be read.
+    """
     candidates, reasons = list(others), []
     if exact is not None:
         try:

@@ -1,4 +1,4 @@
-"""The run of one notebook: cells in an isolated child, checks here."""
+"""The run of one notebook: cells in an isolated child, judgement here."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _BUSY = 0.25  # fraction of a submission's time without a processor, above which
 
 @dataclass
 class Outcome:
-    """The outcome of one run.
+    """The outcome of running one notebook.
 
-    `flags` name tampering with the grading, `notes` other incidents in cells. `ended` is the reason if the process was
-    stopped.
+    `verdicts` are by exercise. `flags` tell of tampering with the grading, `notes` of other incidents in cells. If the
+    child ended early, `ended` is the `why` of `student_process.Ended`.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -41,12 +41,12 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     ended: str | None = None
     seconds: float = 0.0
-    waited: float = 0.0  # part of `seconds` in which other processes had its processor
+    waited: float = 0.0  # part of `seconds` in which other processes had the child's processor
     late: bool = False  # a cell or a check exceeded its time limit
 
     @property
     def lacked_time(self) -> bool:
-        """Return whether the run timed out and had to wait for the processor too long."""
+        """Return whether the run timed out after the child had waited too long for a processor."""
         return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
@@ -57,27 +57,33 @@ def run_notebook(
     files: dict[str, str],
     beside: dict[str, str] | None = None,
 ) -> Outcome:
-    """Run the sanitized `notebook`, and write outputs and verdicts into it.
+    """Run the sanitized `notebook` in a child, and write outputs and verdicts into the notebook.
 
-    `files` are the assignment's own files, `beside` the student's; both in base64 by relative path.
+    `judge` judges the lesson's answers; without a lesson it is None. `files` are the assignment's own files, `beside`
+    the student's. Both map relative paths to contents in base64.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
     return _Run(engine, notebook, judge, files, beside or {}).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
-    """Return the points of a graded cell, which an instructor may have changed, or None if it is not graded."""
+    """Return the points of a graded cell, or None if the cell is not graded.
+
+    An instructor may have changed the points.
+    """
     ours = cell.metadata.nbgrader
     return float(ours["points"]) if ours.get("grade") else None
 
 
 def _place(cell: NotebookNode, number: int) -> str:
-    """Return the name of a code cell in a note; `number` counts from 1."""
+    """Return how a note names a code cell: by grade id, or by `number`, which counts from 1."""
     name = cell.metadata.get("nbgrader", {}).get("grade_id")
     return f"the cell {name}" if name else f"code cell {number}"
 
 
 class _Run:
+    """The run of one notebook. The parameters are those of `run_notebook`."""
+
     def __init__(
         self,
         engine: Engine,
@@ -137,13 +143,16 @@ class _Run:
         return self._outcome
 
     def _checked(self, cell: NotebookNode) -> str | None:
-        """Return the exercise that a locked cell checks. Sanitizing has restored the cell's released source."""
+        """Return the name of the exercise that a cell checks, or None.
+
+        Only a locked cell counts, because sanitizing has restored its released source.
+        """
         ours = cell.metadata.get("nbgrader", {})
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
     def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-        """Return the child's answer, or None if the child ends or has ended."""
+        """Call `ask`, which asks the child, and return the answer. Returns None if the child ends or has ended."""
         if self._outcome.ended:
             return None
         try:
@@ -159,7 +168,10 @@ class _Run:
             return None
 
     def _note_refused(self, refused: Any) -> None:
-        """Note the accesses that a child reports as refused. The data may be forged."""
+        """Add a note for each access that a child reports as refused by the audit hook.
+
+        The list `refused` may be forged.
+        """
         for what in refused if isinstance(refused, list) else []:
             note = f"refused: {str(what)[:80]}"
             self._note(note)
@@ -173,7 +185,7 @@ class _Run:
             self._outcome.flags.append(what)
 
     def _plain(self, child: PipelinedRequests | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
-        """Return the outputs of the next cell of the child."""
+        """Return the outputs of the next cell, which is not a check. `number` is the execution count."""
         before = self._outcome.ended
         answer = self._guarded(child.run) if child else None
         if answer is None:
@@ -193,7 +205,7 @@ class _Run:
         return outputs
 
     def _check(self, child: PipelinedRequests | None, name: str) -> Judgement:
-        """Return the judgement on an exercise, given the definitions of the cells run so far."""
+        """Observe the answer to the exercise `name`, as the cells so far define it, and return the judgement."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
@@ -218,9 +230,11 @@ class _Run:
         return judgement
 
     def _unreached(self, exercise: Exercise) -> Judgement:
+        """Return the judgement on an answer that could not be observed, because the child ended early."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
+        """Return the judgement on what the child answered to the request `observe`. The data may be forged."""
         assert self._judge is not None
         try:
             if "absent" in answer:
@@ -236,7 +250,7 @@ class _Run:
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
-        """Return the judgement if the child was not tampered with, else one that awaits a review."""
+        """Return the judgement, or, if the child was tampered with, one without points that awaits a review."""
         what = self._tampered(child, exercise.name)
         if self._outcome.ended:  # before it could prove that nothing was changed
             return self._unreached(exercise)
@@ -245,7 +259,10 @@ class _Run:
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
     def _tampered(self, child: PipelinedRequests, when: str) -> str | None:
-        """Return the objects that were tampered with (and add them to `flags`), or None."""
+        """Return the names of the objects that were tampered with in the child, or None.
+
+        A flag with these names is added; `when` begins the flag's text.
+        """
         said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:
             return None  # the child has ended

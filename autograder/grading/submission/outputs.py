@@ -1,4 +1,4 @@
-"""Outputs of a submission, reduced to safe types and bounded in size."""
+"""Outputs of a submission's cells, reduced to safe types and limited sizes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from ...messages.cards import message
 
 
 def output(kind: str, **fields: Any) -> NotebookNode:
-    """Return an output in nbformat's form. Mappings in `fields` must be read by key, not by attribute."""
+    """Return an output of the type `kind` in nbformat's form.
+
+    Nested dicts in `fields` stay plain dicts, so their values cannot be read as attributes.
+    """
     return NotebookNode(output_type=kind, **fields)
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
-    """nbgrader's line limit, extended to the characters of an output."""
+    """nbgrader's preprocessor that limits lines of output, extended to limit characters."""
 
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 
@@ -61,14 +64,17 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 @dataclass
 class OutputBudget:
-    """The remaining room for the outputs of a notebook."""
+    """The remaining sizes that a notebook's further outputs may have."""
 
     characters: int = 32 << 20
     html: int = 500_000  # characters
     tags: int = 20_000
 
     def take(self, data: dict[str, str]) -> bool:
-        """Take room for an output. Return False if there is not enough."""
+        """Subtract the size of an output from the budget. Returns False if the output does not fit.
+
+        `data` maps the output's MIME types or other parts to texts.
+        """
         page = data.get("text/html", "")
         size, html, tags = sum(map(len, data.values())), len(page), page.count("<")
         if size > self.characters or html > min(self.html, _LONGEST_HTML) or tags > min(self.tags, _MOST_TAGS):
@@ -78,10 +84,12 @@ class OutputBudget:
 
 
 def safe_outputs(raw: object, number: int, room: OutputBudget | None = None) -> list[NotebookNode]:
-    """Return a child's outputs, rebuilt in nbformat's form; other forms are dropped.
+    """Return a child's outputs `raw`, rebuilt in nbformat's form. `number` is the cell's execution count.
 
-    Text, errors and bitmaps are kept, HTML loses its scripts, and verdict records are dropped: a child cannot issue
-    them. Outputs without `room` are dropped, too. An error reports this: to nbgrader a cell without outputs has passed.
+    Text, errors and bitmaps are kept, and HTML loses its scripts. Verdict records are dropped: a child cannot make
+    verdicts.
+    Invalid outputs and outputs that do not fit into `room` are left out, and an error is added. Without the error
+    nbgrader would give full points to a cell without outputs.
     """
     room = room or OutputBudget()
     listed = raw if isinstance(raw, list) else [None]
@@ -93,6 +101,7 @@ def safe_outputs(raw: object, number: int, room: OutputBudget | None = None) -> 
 
 
 def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
+    """Return one output of a child in nbformat's form, or None if it is invalid or too large."""
     match raw:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
             return output("stream", name=name, text=text) if room.take({name: text}) else None
@@ -108,7 +117,7 @@ def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
 
 
 def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | None:
-    """Return the visible parts of a display, or None if there is no room."""
+    """Return the visible MIME types of a display output, or None if nothing fits into `room`."""
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
     if not room.take(kept):
@@ -124,5 +133,8 @@ def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | 
 
 @lru_cache(maxsize=64)
 def _harmless(page: str) -> str:
-    """Return HTML without scripts and other active content. Cached: most pages come from released cells."""
+    """Return HTML without scripts and other active content.
+
+    Results are cached, because most HTML outputs come from released cells.
+    """
     return nh3.clean(page, tags=_TAGS, attributes={"*": {"lang"}}, link_rel=None)

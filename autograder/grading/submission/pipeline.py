@@ -1,4 +1,4 @@
-"""The grading pipeline of one submission: read, sanitize, run, score."""
+"""The grading of one submission: read, sanitize, run, score."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from .scores import NotebookScores, scores_of
 
 @dataclass
 class Result:
-    """The outcome of one submission.
+    """The outcome of grading one submission.
 
+    `reasons` are for a review or for a failure. `seconds` is the duration of the run. `mistakes` holds the names of
+    recognised mistakes by exercise.
     `state` is one of:
     - "graded";
     - "flagged": graded, but needs a review;
-    - "failed": not graded, for the reason given;
+    - "failed": not graded;
     - "unchanged": graded before, from the same files;
     - "updated": unchanged except for the late penalty.
     """
@@ -46,10 +48,10 @@ class Result:
 
 @dataclass
 class GradedSubmission:
-    """A submission that was run but not written yet."""
+    """A submission that was run, but whose grades are not written yet."""
 
     result: Result
-    digest: str = ""  # empty if it must be graded again in any case
+    digest: str = ""  # of the submitted files; empty if the next grading must grade them again
     timestamp: str | None = None
     files: dict[str, bytes] = field(default_factory=dict)  # files other than notebooks
     remarks: Remarks = field(default_factory=Remarks)
@@ -72,7 +74,7 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
     """Grade the submission in `folder` in this process. Arguments and result can be pickled.
 
-    Returns a submission with the state "failed" and a reason if it cannot be graded. Writes nothing.
+    Writes nothing. If the submission cannot be graded, the result has the state "failed" and a reason.
     """
     student = folder.parent.name
     try:
@@ -83,13 +85,13 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
         why = describe_error(error, folder)
     except CannotIsolate as error:
         why = f"its process could not be isolated: {error}"
-    except Exception as error:  # our bug, but only in this submission: the others are graded
+    except Exception as error:  # a bug of the grader, but only in this submission: the others are graded
         why = fault(error)
     return GradedSubmission(Result(student, "failed", reasons=[why]))
 
 
 def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str, folder: Path) -> GradedSubmission:
-    """Run every notebook of a submission."""
+    """Read a submission from `folder`, and run every notebook in it."""
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
@@ -107,6 +109,7 @@ def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str,
 
 
 def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
+    """Return the sanitized notebook for the file contents `data`; `name` is the notebook's released name."""
     raw = parse(data, f"{name}.ipynb")
     try:
         return sanitize(raw, released.cells, released.kernel)
@@ -122,6 +125,10 @@ def _run_notebook(
     clean: Sanitized,
     beside: dict[str, str],
 ) -> None:
+    """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
+
+    `name` is the notebook's released name. `beside` holds the student's own files in base64.
+    """
     job = _job(course, assignment, name)
     outcome = process_grader(course.limits, course.isolated).run(job, clean.notebook, beside)
     if outcome.ended == "died":
@@ -140,10 +147,11 @@ _jobs: dict[tuple[Path, AssignmentSnapshot, str], Job] = {}  # with their lesson
 
 
 def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> Job:
+    """Return the grader's job for the released notebook `name`, created on the first call."""
     key = course.root, assignment, name
     return _jobs.setdefault(key, Job(course.root, name, assignment.released[name].cells, assignment.files))
 
 
 def fault(error: Exception) -> str:
-    """Return the reason for a bug of ours."""
+    """Return the text that an instructor sees if grading failed because of a bug in the grader."""
     return f"our error, please report it: {type(error).__name__}: {error}"

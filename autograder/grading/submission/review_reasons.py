@@ -1,4 +1,4 @@
-"""Reasons for a review of a graded notebook, for instructors."""
+"""The reasons for which an instructor should review a graded notebook."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from .sanitize import Released, Sanitized
 
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
-    """Return reasons from changes to a notebook: graded cells deleted or copied."""
+    """Return the reasons for a review that follow from deleted or copied graded cells.
+
+    `clean` is the sanitized notebook. `released` holds the released cells by grade id.
+    """
     restored = [f"deleted and put back: {name}" for name in clean.restored]
     deleted = [f"deleted: {name}" for name in clean.missing if released[name].points is not None]
     return [*deleted, *restored, *(f"there more than once, the last one counts: {name}" for name in clean.repeated)]
 
 
 def list_incidents(outcome: Outcome) -> list[str]:
-    """Return reasons from incidents during the run of a notebook."""
+    """Return the reasons for a review that follow from the run of a notebook."""
     faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
     untold = [name for name in faults if not any(name in flag for flag in outcome.flags)]
     ended = [REASONS[outcome.ended]] if outcome.ended else []

@@ -1,8 +1,8 @@
-"""Sanitizer of submitted notebooks: the student's sources, and everything else as released.
+"""A submitted notebook rebuilt: the student's sources, everything else as released.
 
-nbgrader's rules are kept (OverwriteCells, DeduplicateIds): type, lock, points and checksum of a released cell are the
-gradebook's, and a locked cell gets the gradebook's source. A submission's metadata is not trusted, so no tag,
-attachment or unknown key affects the grade or survives.
+nbgrader's rules are kept (OverwriteCells, DeduplicateIds). Type, lock, points and checksum of a released cell come from
+the gradebook. So does the source of a locked cell.
+A submission's metadata is not trusted: tags, attachments and unknown keys are dropped and affect no grade.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Unreadable(Exception):
-    """A submission that cannot be graded, with the reason for the instructor."""
+    """A submission that cannot be graded. The message tells an instructor why."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Released:
     task: bool = False
 
     def metadata(self, name: str) -> dict[str, Any]:
+        """Return nbgrader's metadata of the cell with the grade id `name`."""
         kept = {
             "grade_id": name,
             "schema_version": 3,
@@ -61,22 +62,28 @@ class Released:
 
 @dataclass
 class Sanitized:
-    """The notebook to run, and its differences from the release."""
+    """The notebook to run, and cells that differ from the release.
+
+    The cells are given by grade id.
+    """
 
     notebook: NotebookNode
-    missing: list[str] = field(default_factory=list)  # released cells that were deleted
+    missing: list[str] = field(default_factory=list)  # released cells that the student deleted
     restored: list[str] = field(default_factory=list)  # deleted checks that were put back
     repeated: list[str] = field(default_factory=list)  # graded cells with several texts; the last one counts
     changed: list[str] = field(default_factory=list)  # locked cells with another text
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON of a submitted notebook in format 4. Raises Unreadable if it is invalid."""
+    """Return the JSON of a submitted notebook file in format 4. Raises Unreadable if the notebook is invalid."""
     return parse(load(path), path.name)
 
 
 def load(path: Path, largest: int = LARGEST) -> bytes:
-    """Read a submitted file. Raises Unreadable if it is not a regular file, or has more than `largest` bytes."""
+    """Return the bytes of a submitted file.
+
+    Raises Unreadable if `path` is not a regular file, or the file has more than `largest` bytes.
+    """
     try:
         # Follow no link out of the submission, and do not block on a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -99,7 +106,10 @@ def load(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def parse(data: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON of a notebook in format 4, called `name` in messages. Raises Unreadable if it is invalid."""
+    """Return the JSON of a notebook in format 4, from the bytes of its file. `name` names the file in errors.
+
+    Raises Unreadable if the notebook is invalid.
+    """
     if not data.strip():
         raise Unreadable(f"{name} is empty")
     if data.startswith(b"PK\x03\x04"):
@@ -128,13 +138,17 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _is_cut_off(data: bytes, error: ValueError) -> bool:
-    """Return whether the JSON object in `data`, which fails to parse with `error`, is truncated."""
+    """Return whether `data` is a truncated JSON object. `error` is the parser's."""
     whole = data.strip()
     at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
     return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
 
 
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a notebook of format 2 or 3 converted to format 4. `name` names the file in errors.
+
+    Raises Unreadable if the notebook cannot be converted.
+    """
     try:
         return dict(nbformat.convert(nbformat.from_dict(raw), 4))
     except Exception as error:  # an invalid notebook of format 2 or 3
@@ -142,7 +156,12 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
-    """Rebuild the notebook from `raw` (JSON in format 4). Raises Unreadable if it is too large to run."""
+    """Rebuild a submitted notebook: the student's sources, everything else as released.
+
+    `raw` is the notebook's JSON in format 4. `released` holds the released cells by grade id, `kernel` is the
+    kernelspec.
+    Raises Unreadable if the notebook is too large to run.
+    """
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
     sources = [source_of(cell) for cell in cells]
     if len(cells) > _MOST_CELLS or sum(map(len, sources)) > _MOST_TEXT:
@@ -175,19 +194,23 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
 
 
 def _is_check(name: str, cell: Released) -> bool:
-    """Return whether a cell is the graded check of an answer with the same name."""
+    """Return whether a released cell, with the grade id `name`, is the graded check of one answer."""
     graded = cell.points is not None and cell.locked and not cell.solution
     return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
-    """Return a cell as nbformat's `from_dict` would, which is slower because it visits every value."""
+    """Return a notebook cell of the type `kind`. `ours` is nbgrader's metadata, if any.
+
+    nbformat's own `from_dict` is slower, because it visits every value.
+    """
     metadata = NotebookNode(nbgrader=NotebookNode(ours)) if ours else NotebookNode()
     run: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
     return NotebookNode(cell_type=kind, id=id, metadata=metadata, source=source, **run)
 
 
 def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
+    """Return a notebook without cells. Of the submitted metadata, only language and lesson are kept."""
     metadata: dict[str, Any] = {"language_info": {"name": "python"}}
     if kernel:
         metadata["kernelspec"] = dict(kernel)
@@ -203,6 +226,7 @@ def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> Notebook
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
+    """Return the source of a submitted cell as text that can be written to a file."""
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join([line for line in source if isinstance(line, str)])
@@ -211,7 +235,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 
 def grade_id_of(cell: Mapping[str, Any]) -> str:
-    """Return the grade id that a cell claims, or an empty string."""
+    """Return the grade id in a submitted cell's metadata, or an empty string."""
     metadata = cell.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = ours.get("grade_id") if isinstance(ours, dict) else None
@@ -219,6 +243,10 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
 
 
 def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:
+    """Return an id for a cell that is not in `taken`, and add the id to `taken`.
+
+    The submitted cell's own id is used if it is valid and new. `index` is the cell's position.
+    """
     claimed = cell.get("id")
     name = claimed if isinstance(claimed, str) and _ID.fullmatch(claimed) and claimed not in taken else f"cell-{index}"
     for number in range(len(taken)):

@@ -1,4 +1,4 @@
-"""Scores of graded cells. Only the verdict determines a check's score."""
+"""Scores of graded cells. The score of a check follows from the verdict alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_VERDICT = Text(
 class Score:
     """The score of one graded cell.
 
-    `points` is None for manual grading. `waits` requests a review.
+    `points` is None if the cell needs manual grading. `waits` tells whether a person must review the score.
     """
 
     points: float | None
@@ -34,9 +34,9 @@ class Score:
 
 @dataclass
 class NotebookScores:
-    """The scores and comments of one submitted notebook, by grade id.
+    """The scores and nbgrader's comments of one submitted notebook, by grade id.
 
-    Graded cells without an entry are missing from the notebook.
+    Graded cells without an entry are missing from the notebook. `handed_in` is False if the notebook is missing.
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -48,9 +48,10 @@ class NotebookScores:
 def score_of(cell: NotebookNode) -> Score:
     """Return the score of a graded cell that has been run.
 
-    nbgrader gives full points to a graded cell without outputs and none to one with text on stderr. Here the verdict of
-    a check is moved before its other outputs, so that it is read first. A check without a verdict gets an error. Cells
-    that do not end in a call of `check`, as in an instructor's own assignment, keep nbgrader's rules.
+    nbgrader gives full points to a graded cell without outputs, and none to one with text on stderr. In a check, the
+    verdict is therefore moved before the other outputs: nbgrader reads it first. A check without a verdict gets an
+    error.
+    Other cells, such as those of an instructor's own assignment, keep nbgrader's rules.
     """
     if is_check(cell):
         cell.outputs = verdict_first(cell)
@@ -59,13 +60,13 @@ def score_of(cell: NotebookNode) -> Score:
 
 
 def comment_on(cell: NotebookNode) -> str | None:
-    """Return nbgrader's comment on an unchanged answer, or None."""
+    """Return nbgrader's comment "No response." for an unchanged answer, or None."""
     untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
     return "No response." if untouched else None
 
 
 class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor, with the scores from `score_of`."""
+    """nbgrader's preprocessor that saves scores, with the scores of `score_of`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -81,7 +82,10 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
         self.gradebook.db.commit()
 
     def _forget_deleted(self, nb: NotebookNode) -> None:
-        """Take away the points of a cell deleted since an earlier submission, and request a review."""
+        """Set the points of deleted graded cells to 0, and request a review.
+
+        An earlier submission of the student may have had these cells.
+        """
         here = {cell.metadata.nbgrader.get("grade_id") for cell in nb.cells if is_grade(cell)}
         with Gradebook(self.db_url) as gradebook:
             submitted = gradebook.find_submission_notebook(self.notebook_id, self.assignment_id, self.student_id)
@@ -95,7 +99,10 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
 
 
 def is_check(cell: NotebookNode) -> bool:
-    """Return whether this is a graded cell that ends in `check(...)`. Its source must have been restored."""
+    """Return whether a cell is a graded cell that ends in `check(...)`.
+
+    Must be called after sanitizing, which has restored the cell's source.
+    """
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(CHECK.search(cell.source))
 
 
@@ -111,7 +118,7 @@ def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _is_verdict(output: NotebookNode, maximum: float) -> bool:
-    """Return whether an output has our record and a number of points within the cell's range."""
+    """Return whether an output has a verdict record and a number of points from 0 to `maximum`."""
     if output.output_type != "execute_result" or MIME not in output.data:
         return False
     try:
@@ -121,13 +128,13 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
 
 
 def _is_fault(output: NotebookNode) -> bool:
-    """Return whether an output is a verdict of a checker failure or tampering."""
+    """Return whether an output is a verdict that reports tampering or a bug in the checking code."""
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == "our error"
 
 
 def scores_of(notebook: NotebookNode) -> NotebookScores:
-    """Return the scores and comments of a graded notebook."""
+    """Return the scores and nbgrader's comments of a notebook that has been run."""
     found = NotebookScores()
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")

@@ -1,4 +1,4 @@
-"""The self-test: a lesson's own solutions must get all points."""
+"""The self-test of grading: a lesson's own solutions must get all points."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
 def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
-    """Let the fork server run the public parts of a lesson.
+    """Let the fork server run the public parts of a lesson, for children that are forked later.
 
+    `known` holds the exercises by name. `files` maps the assignment's files to contents in base64.
     Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the fork server ends.
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
@@ -36,7 +37,7 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
             if each.asks_for != "dict"  # a table of predictions is no program
         }
         engine.rehearse(Rehearsal(lesson.name, modules.redacted(), _plain_cells(source), mistakes=mistakes))
-    else:  # its exercises may change under a running engine: the fork server only loads their imports
+    else:  # a private lesson's exercises may change while an engine runs: only load the modules that they import
         # Replace the `start(...)` cell by `pass` instead of dropping it: cell numbers are part of the cache key.
         plain = [["pass" if _STARTS.search(cell) else cell for cell in cells] for cells in _plain_cells(source)]
         imports = _imported(engine, lesson, _solved(source), files)
@@ -44,7 +45,11 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
 
 
 def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Released], files: dict[str, str]) -> None:
-    """Run the notebook with the solutions as a submission. Raises UserError if it does not get all points."""
+    """Grade a lesson's notebook with the solutions, like a submission.
+
+    `released` holds the released cells by grade id. `files` maps the assignment's files to contents in base64.
+    Raises UserError if the notebook does not get all points.
+    """
     answers = judge.answers
     clean = sanitize(_solved(source_notebook(answers.lesson, answers.exercises)), released, None)
     outcome = run_notebook(engine, clean.notebook, judge, files)
@@ -62,6 +67,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
 
 
 def _solved(source: NotebookNode) -> NotebookNode:
+    """Return the English version of a source notebook, which contains the solutions."""
     from traitlets.config import Config
 
     solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
@@ -69,7 +75,10 @@ def _solved(source: NotebookNode) -> NotebookNode:
 
 
 def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
-    """Return the modules that a solved notebook imports, without the exercises."""
+    """Return the names of the modules that a notebook with solutions imports, except the exercises.
+
+    The notebook is run in a child.
+    """
     with engine.fork() as child:
         child.ask("begin", lesson=lesson.name, files=files)
         before = set(child.ask("modules")["modules"])
@@ -81,7 +90,10 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[
 
 
 def _plain_cells(source: NotebookNode) -> list[list[str]]:
-    """Return the released code cells without checks: all of one language, then those that differ in another."""
+    """Return the sources of released code cells without checks: one list per language.
+
+    The list of the second language ends with the last cell that differs from the first language.
+    """
     first, *others = (
         [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]
         for language in LANGUAGES

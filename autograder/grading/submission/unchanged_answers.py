@@ -1,4 +1,4 @@
-"""Comparison of a notebook's answers with another version and with the release."""
+"""Comparison of a notebook's answers with another version or with the release."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .sanitize import Released, grade_id_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-    """Return the grade ids of graded cells of `new` with the same answers in `old`.
+    """Return the grade ids of graded cells of `new` whose answers are the same in `old`.
 
-    A graded cell that a student fills in is compared alone. A check may depend on any code above it, so for a check all
-    code must be equal.
+    The parameters are notebooks. A cell that a student fills in is compared alone. A check may depend on any code above
+    it, so for a check all code must be equal.
     """
     before, after = _sources(old), _sources(new)
     code_is_same = _code(old) == _code(new)
@@ -27,12 +27,14 @@ def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset
 
 
 def _named(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the grade id and the cell, for each cell with a grade id."""
     for cell in notebook["cells"]:
         if isinstance(cell, Mapping) and (name := grade_id_of(cell)):
             yield name, cell
 
 
 def _sources(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sources of the cells with a grade id, by grade id."""
     return {name: source_of(cell) for name, cell in _named(notebook)}
 
 
@@ -42,7 +44,10 @@ def _code(notebook: Mapping[str, Any]) -> list[str]:
 
 
 def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
-    """Return a student's texts by grade id, for cells that differ from the release."""
+    """Return the student's answers by grade id: the sources of cells that differ from the release.
+
+    `released` holds the released cells by grade id.
+    """
     sources = _sources(notebook)
     to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
     return {
@@ -53,5 +58,5 @@ def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) ->
 
 
 def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> bool:
-    """Return whether the notebook stems from the release: it has at least half of the graded and answer cells."""
+    """Return whether a notebook was made from the release: it has at least half of the cells in `released`."""
     return 2 * len(_sources(notebook).keys() & released.keys()) >= max(len(released), 1)
