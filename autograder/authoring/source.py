@@ -36,7 +36,7 @@ _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### EN
 
 
 class BrokenSource(UserError):
-    """An error in a lesson source, with file, line, problem and remedy."""
+    """An error in a lesson source: place, problem, remedy."""
 
     def __init__(self, path: Path, line: int, wrong: str) -> None:
         super().__init__(f"{path}:{line}: {wrong}")
@@ -44,7 +44,10 @@ class BrokenSource(UserError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson source. `line` is the number of its first line, which holds the attributes."""
+    """One cell of a lesson source.
+
+    `line` is the number of its first line, which holds the attributes.
+    """
 
     kind: str  # "code" or "markdown"
     source: str

@@ -1,4 +1,7 @@
-"""Points of exercises in a learner's notebook. An instructor can change the points in a notebook."""
+"""Points of exercises in a learner's notebook.
+
+An instructor can change the points in a notebook.
+"""
 
 from __future__ import annotations
 

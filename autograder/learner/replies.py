@@ -36,7 +36,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as text and HTML. `head` holds the names of the columns, `below` sentences under the table."""
+    """A table as text and HTML.
+
+    `head` holds the names of the columns, `below` sentences under the table.
+    """
 
     title: str
     head: tuple[str, ...]

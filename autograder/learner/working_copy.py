@@ -44,7 +44,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Copy:
-    """The working copy of one lesson, as found on disk. `answers` holds its answers by grade id."""
+    """The working copy of one lesson, as found on disk.
+
+    `answers` holds its answers by grade id.
+    """
 
     path: Path
     data: bytes

@@ -26,7 +26,7 @@ SHOWN = 40  # steps with a picture; nobody looks at more
 
 @dataclass(frozen=True)
 class Steps:
-    """A recorded backward pass, shown as HTML to step through, and as text.
+    """A recorded backward pass, shown as HTML and as text.
 
     `run` holds the recorded steps and, if the pass failed, the error. `graph` is the graph that `draw` would show. If
     nothing could be recorded, the graph is shown with the cause.
@@ -112,6 +112,9 @@ def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
 
 
 def _in_these_words(note: Note) -> Note:
-    """Return a note of `draw` with the id `steps.ID` instead of `note.ID`, if `steps` has a sentence of its own for it."""
+    """Return a note of `draw` in the words of `steps`.
+
+    The id `note.ID` becomes `steps.ID` if there is a sentence with that id.
+    """
     id = note.id.replace("note.", "steps.", 1)
     return Note(id, note.parameters) if id in WORDS else note

@@ -20,7 +20,10 @@ _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and
 
 
 def fold(graph: Graph) -> Graph:
-    """Return a graph that is small enough to draw: `graph` itself, or a copy with folded nodes and a note that says so."""
+    """Return a graph that is small enough to draw.
+
+    That is `graph` itself, or a copy with folded nodes and a note that says so.
+    """
     if _fits(graph):
         return graph
     folded = _without_repetitions(graph)
@@ -142,7 +145,8 @@ def _by_module(graph: Graph) -> Graph:
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
     """Return by node id the path of the module to which the node belongs, as a tuple of names.
 
-    That is the module of the parameters that the node uses, else the module of the nodes that made its inputs.
+    That is the module of the parameters that the node uses. A node without parameters belongs where the nodes that made
+    its inputs belong.
     """
     below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}
@@ -240,7 +244,10 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
 
 
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
-    """Return the tensors that the folded graph still shows: outputs, and tensors at edges or in nodes that are not folded."""
+    """Return the tensors that the folded graph still shows.
+
+    These are outputs, and tensors at edges or in nodes that are not folded.
+    """
     whole = {node.id for node in graph.nodes if node.count == 1}
     seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}
     seen |= {saved.tensor for node in graph.nodes if node.count == 1 for saved in node.saved}

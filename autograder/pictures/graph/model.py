@@ -19,14 +19,15 @@ Counted = Literal["here", "elsewhere", "input", "number", "unknown"]
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor in a graph: a leaf, an output, or named by the caller.
+    """A tensor of a graph, described by plain data.
 
-    `kind` is "output" for a tensor passed to `draw`, unless it is a leaf or a constant. A "number" is a Python number
-    in the graph, such as `2` in `2 * x`. `value` is the text of up to three numbers, None for larger tensors. `grad` is
-    the text of up to three numbers or the norm, None without a gradient. `grad_kept` is True if backward would store a
-    gradient in `.grad`. `view_of` is the id of the tensor of which this one is a view, or None. `hooks` are the names
-    of functions given to `register_hook`. `post_hooks` are the names of those that run after accumulation into `.grad`.
-    `node` is the id of the node that made the tensor, and `output` the number of that node's output.
+    Described are leaves, outputs, tensors with a name, and tensors saved by nodes. `kind` is "output" for a tensor
+    passed to `draw`, unless it is a leaf or a constant. A "number" is a Python number in the graph, such as `2` in `2 *
+    x`. `value` is the text of up to three numbers, None for larger tensors. `grad` is the text of up to three numbers
+    or the norm, None without a gradient. `grad_kept` is True if backward would store a gradient in `.grad`. `view_of`
+    is the id of the tensor of which this one is a view, or None. `hooks` are the names of functions given to
+    `register_hook`. `post_hooks` are the names of those that run after accumulation into `.grad`. `node` is the id of
+    the node that made the tensor, and `output` the number of that node's output.
     """
 
     id: int
@@ -185,7 +186,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A snapshot of a gradient: its shape, and its values as text. `said` is up to three numbers, or else the norm."""
+    """A snapshot of a gradient: its shape, and its values as text.
+
+    `said` is up to three numbers, or else the norm.
+    """
 
     shape: tuple[int, ...]
     said: str
