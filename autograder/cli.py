@@ -19,8 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     The status is 0, or 1 if something must be fixed, which stderr then names. It is 130 after Ctrl+C. It is 141 if the
-    reader of the output has ended, as in `autograder grade
-    head`.
+    program that reads the output has ended, such as `head` in a pipe.
     """
     try:
         try:

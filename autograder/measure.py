@@ -288,8 +288,8 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
     """Return the nodes of the graph behind `outputs`, each once.
 
     A node comes before the nodes that made its inputs. A leaf is an AccumulateGrad node with the tensor as its
-    `variable`. The same function can have other nodes in another version of torch, or if written differently (`x @ w +
-    b`, `F.linear`). Count nodes or search for a name, but do not compare long lists.
+    `variable`. Another version of torch, or another spelling such as `x @ w + b` for `F.linear`, can give other nodes.
+    Count nodes or search for a name, but do not compare long lists.
     """
     finished: list[Node] = []
     entered: set[Node] = set()

@@ -151,7 +151,7 @@ def _is_page(lesson: Lesson) -> bool:
 def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, int]:
     """Return file and line, in one of `modules`, at which `error` arose.
 
-    `modules` are the files of a lesson's exercises. For a syntax error return its own file and line.
+    `modules` are the files of a lesson's exercises. For a syntax error return the place of that error.
     """
     files = {path.resolve(): path for path in modules.values()}
     if isinstance(error, SyntaxError) and error.filename and (file := files.get(Path(error.filename).resolve())):

@@ -35,7 +35,7 @@ class Ran:
 def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
     """Execute a lesson source from top to bottom, without checks and pictures.
 
-    Returns what its solutions, stubs, given code and alternatives define.
+    Returns what the cells with solutions, stubs, given code and alternatives define.
     Raises BrokenSource if a cell raises or does not define what its exercise asks for.
     """
     _compare_names(lesson, exercises)

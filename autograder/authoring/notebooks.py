@@ -42,7 +42,7 @@ class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
 class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
     """A preprocessor that removes the cells of the other language.
 
-    It is nbconvert's tag preprocessor, and also writes the language into the notebook's metadata.
+    The base class is nbconvert's tag preprocessor. This one also writes the language into the notebook's metadata.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -68,9 +68,9 @@ def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:
-    """Return the settings of `ClearSolutions` and `OneLanguage`, by class, for a release in `language`.
+    """Return the settings of `ClearSolutions` and `OneLanguage`, by class name, for a release in `language`.
 
-    nbgrader's configuration of a course uses them, too.
+    nbgrader's configuration of a course uses these settings, too.
     """
     other = {x for x in LANGUAGES if x != language}
     return {
@@ -82,7 +82,7 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
 def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookNode:
     """Return a lesson's notebook for the instructor.
 
-    It has prose in English and Russian, solutions, a rubric and nbgrader's metadata, but no outputs.
+    The notebook has prose in English and Russian, solutions, a rubric and nbgrader's metadata, but no outputs.
     Raises BrokenSource if a cell names an exercise that does not exist.
     """
     given = {name: cell.source for name, cell in lesson.with_role("given")}

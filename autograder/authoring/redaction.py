@@ -1,7 +1,7 @@
 """Redacted copies of exercise modules, for processes that run student code.
 
 An exercise module contains mistakes, and right and wrong programs for a learner's test. Some of these programs would be
-right answers to another exercise. A redacted copy has `...` in place of their bodies.
+right answers to another exercise. A redacted copy has `...` in place of the bodies of these programs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class LessonSource:
     def tried(self) -> dict[str, list[str]]:
         """Names of the programs that a learner's test must judge, by exercise.
 
-        They are the names that the exercise's cases use beside `Lineup`.
+        The cases of such an exercise use these names together with `Lineup`.
         """
         found: dict[str, list[str]] = {}
         for node, module in self._home.items():

@@ -46,7 +46,7 @@ class BrokenSource(UserError):
 class Cell:
     """One cell of a lesson source.
 
-    `line` is the number of its first line, which holds the attributes.
+    `line` is the number, in the file, of the line that holds the cell's attributes.
     """
 
     kind: str  # "code" or "markdown"

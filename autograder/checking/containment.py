@@ -90,7 +90,7 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
 def _without_modes() -> Iterator[list[Any]]:
     """Remove all of torch's active function and dispatch modes for the block.
 
-    Yields the modes as a list, and activates them again afterwards.
+    Yields a list of the modes. The modes are activated again afterwards.
     """
     functions = [_pop_torch_function_stack() for _ in range(_len_torch_function_stack())]
     dispatches = [_pop_torch_dispatch_stack(None) for _ in range(_len_torch_dispatch_stack())]

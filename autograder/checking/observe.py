@@ -208,7 +208,7 @@ def _refuse_replaced(*values: object) -> None:
 def using_answer() -> Iterator[None]:
     """Turn exceptions in the block into CannotBeUsed.
 
-    A probe uses this block where it works with a value that the learner's function returned.
+    A probe writes such a block around code that works with a value returned by the learner's function.
     """
     try:
         yield

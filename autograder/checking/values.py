@@ -1,8 +1,8 @@
-"""Observed values: their plain form, comparison, and encoding as JSON.
+"""Observed values: plain form, comparison, and encoding as JSON.
 
 An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists and dicts of these. `canonical`
-replaces anything else by its type's name, and nothing is ever unpickled. It is therefore safe to read an observation
-from a process that is not trusted.
+replaces any other value by the name of its type, and nothing is ever unpickled. An observation can therefore be read
+safely from a process that is not trusted.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from autograder.measure import live_bytes
 
 Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
 
-# part of every exercise, except those on state and on in-place operations
+# an aspect of most exercises of this lesson
 EACH_CALL = aspect(
     "each_call",
     0,

@@ -21,7 +21,10 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _state_of(model: Module) -> dict[str, object]:
-    """Return everything in `model` that an evaluation might change: flags, buffers, weights, gradients, number of hooks."""
+    """Return by name everything in `model` that an evaluation might change.
+
+    These are flags, buffers, weights, gradients, and the number of hooks.
+    """
     statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
     hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
     return flags(model) | statistics | weights_of(model) | gradients_of(model) | {"len(hooks)": hooks}
@@ -133,7 +136,7 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
 
 
 class Noise(Module):
-    """A layer that behaves differently in training mode: there it doubles its input."""
+    """A layer that doubles its input, but only in training mode."""
 
     def forward(self, x: Tensor) -> Tensor:
         return 2 * x if self.training else x

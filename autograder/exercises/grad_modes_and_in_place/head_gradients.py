@@ -1,4 +1,7 @@
-"""Extra exercise: gradients of a model's head whose inputs come from inference mode."""
+"""Extra exercise: gradients of a head on features from inference mode.
+
+The head is the last part of a model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: repair a loop that clears gradients before every backward pass."""
+"""Core exercise: a loop that clears gradients before every backward pass."""
 
 from __future__ import annotations
 

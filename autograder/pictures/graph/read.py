@@ -101,7 +101,7 @@ def refusal(tensor: torch.Tensor) -> str | None:
 
 
 def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
-    """Return by node the only output that needs it.
+    """Return by node the only output that needs the node.
 
     `behind` maps outputs to the nodes of their graphs. Nodes that several outputs need are left out.
     """
@@ -148,7 +148,7 @@ def _fill_in_saved(
 ) -> dict[Any, dict[int, int]]:
     """Add saved tensors to `nodes`, and saved constants to the `edges` that end at a constant.
 
-    Returns by node the storages that it keeps, as a dict from key to bytes. Storages of inputs are left out.
+    Returns by node the storages that the node keeps, as a dict from key to bytes. Storages of inputs are left out.
     """
     attributes: dict[type, list[str]] = {}  # cached by node type: `dir` is slow
     stops: dict[int, list[int]] = {}  # node -> positions of its edges without a target

@@ -79,8 +79,8 @@ class Registry:
     def note_views(self) -> None:
         """Set `view_of` in the record of each view.
 
-        The base is recorded if it has a name, is in the graph or requires grad. Otherwise a leaf with the same storage
-        takes its place, if there is one.
+        It is the record of the base, if the base has a name, is in the graph or requires grad. Otherwise it is the
+        record of a leaf with the same storage, if there is one.
         """
         for tensor, index in [*self._objects.values()]:
             base = tensor._base

@@ -200,8 +200,7 @@ class Telling:
 def text(tell: Telling) -> str:
     """Return the text version of a picture.
 
-    It has the caption, each node with its saved tensors and the nodes that get its gradients, then leaves and
-    constants.
+    Each node is listed with its saved tensors and the nodes that get its gradients. Leaves and constants follow.
     """
     return "\n".join(_lines(tell))
 

@@ -174,7 +174,7 @@ class StepTelling:
         return next((t.name for t in self.graph.tensors if t.node == node and t.output == output), "")
 
     def _target(self, node: int, output: int) -> str:
-        """Return the name of that to which a gradient goes.
+        """Return a name for the place to which a gradient goes.
 
         It is the name of the tensor, or else the title of the node that made the tensor.
         """

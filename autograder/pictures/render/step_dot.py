@@ -117,8 +117,8 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
     """Return a saved tensor as it is at one step.
 
-    It is marked as freed if its node has run (`done`). Otherwise the first remaining tensor with a storage counts the
-    storage's bytes. `found` holds its storages, and `seen` those counted before.
+    If its node has run (`done`), the result is marked as freed. Otherwise the first remaining tensor with a storage
+    counts the storage's bytes. `found` holds the storages of this tensor, and `seen` the storages counted before.
     """
     if done and row.state in ("held", "packed") and not row.attribute:
         return replace(row, state="freed", bytes=None, counted="number" if row.counted == "number" else "unknown")
