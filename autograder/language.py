@@ -14,7 +14,7 @@ LANGUAGES = ("en", "ru")
 
 
 class Text(NamedTuple):
-    """One sentence in English and in Russian, with the same `{placeholders}` in both."""
+    """One sentence in English and in Russian. Both have the same `{placeholders}`."""
 
     en: str
     ru: str

@@ -118,7 +118,7 @@ def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], 
 
 
 def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
-    lines_before = "\n" * cell.line  # so that errors report the line in the file
+    lines_before = "\n" * cell.line  # errors then report the line in the file
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # torch issues one at the first use of forward mode

@@ -178,7 +178,7 @@ def without_solution(source: str) -> str | None:
 def digest(text: str, digits: int = 8) -> str:
     """Return the first `digits` hexadecimal digits of the SHA-256 of `text`.
 
-    The attribute `of` of a Russian cell holds eight digits for its English text.
+    In a lesson source, the attribute `of` of a Russian cell holds such a digest of the English text.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 

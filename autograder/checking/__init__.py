@@ -1,1 +1,4 @@
-"""Exercises, observations of answers, verdicts and cards. Imports only torch and the standard library."""
+"""Exercises, observations of answers, verdicts and cards.
+
+Imports only torch and the standard library.
+"""

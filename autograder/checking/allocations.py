@@ -1,4 +1,4 @@
-"""Live and peak bytes of torch's CPU tensors, from the profiler's allocation records."""
+"""Live and peak bytes of tensors, from the records of torch's profiler."""
 
 from __future__ import annotations
 

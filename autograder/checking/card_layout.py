@@ -1,4 +1,4 @@
-"""Cards that show a verdict, as plain text and as escaped, script-free HTML."""
+"""Cards that show a verdict, as text and as script-free HTML."""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ from .deadline import Deadline
 
 @dataclass(frozen=True)
 class _Switch:
-    """One of torch's global settings: functions that read and write it, and its default."""
+    """One of torch's global settings.
+
+    `read` and `write` access the setting, `default` is its default value.
+    """
 
     read: Callable[[], Any]
     write: Callable[[Any], Any]
@@ -65,7 +68,7 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
     """Set each of torch's global settings to its default for the block, and restore the values afterwards.
 
     Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode and
-    all active modes. Yields a note for each setting that was not at its default.
+    all active modes. Yields a list with a note for each setting that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
     with torch.inference_mode(False) if inferring else nullcontext():
@@ -165,7 +168,7 @@ SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 
 class TimeIsUp(BaseException):
-    """An exception raised in an answer that has used up its time limit.
+    """The exception raised in an answer whose time is up.
 
     The base class is BaseException: an answer's `except Exception` does not catch it.
     """
@@ -225,9 +228,9 @@ def _seed() -> None:
 
 @dataclass
 class _Bounded(io.TextIOBase):
-    """A text stream that keeps the first `SHOWN` characters and counts all of them.
+    """A text stream that keeps only the beginning.
 
-    Printing 10 MB therefore costs no memory.
+    The first `SHOWN` characters are kept, and all are counted. Printing 10 MB therefore costs no memory.
     """
 
     count: int = 0

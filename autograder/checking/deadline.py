@@ -24,9 +24,9 @@ def waited(process: int) -> float:
 
 
 class Deadline:
-    """A time limit of `seconds` from now for the process with id `process`.
+    """A time limit for a process, `seconds` from now.
 
-    The limit is extended by the time that the process waits for a processor.
+    The limit is extended by the time that the process waits for a processor. `process` is the process id.
     """
 
     def __init__(self, seconds: float, process: int) -> None:

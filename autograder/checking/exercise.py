@@ -98,9 +98,9 @@ def _lesson_of(module: str) -> str:
 
 
 def _plural(number: float, one: str, few: str, many: str) -> str:
-    """Return which of three Russian forms of a noun follows `number`.
+    """Return the form of a Russian noun that follows `number`.
 
-    The forms are those after 1, after 2 and after 5.
+    `one`, `few` and `many` are the forms after 1, 2 and 5.
     """
     if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
         return few
@@ -212,7 +212,7 @@ EVERY_ENTRY = aspect(
     1,
     en="Every entry is what the function returns when it is called.",
     ru="Каждая строка таблицы совпадает с тем, что вернёт функция, когда её вызовут.",
-)  # the only aspect of every table of predictions
+)  # a table of predictions has this aspect and no other
 
 
 def exercise(

@@ -66,7 +66,8 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
     """Return a mistake's program in the form of an answer.
 
-    A class is copied under the name that the exercise asks for. Wrong entries replace those of the solution's table.
+    A class is copied under the name that the exercise asks for. In a table of predictions, the mistake's wrong entries
+    replace those of the solution.
     """
     if exercise.asks_for == "dict":
         return {**solution, **program}

@@ -62,8 +62,8 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
 class Lineup:
     """Right and wrong programs in a seeded random order.
 
-    An exercise that asks for a test lets the learner's test judge each of them. `wrong` maps the name of an aspect to a
-    wrong program: the aspect is right if the test rejects the program.
+    An exercise that asks for a test lets the learner's test judge each of them. `wrong` holds wrong programs by name.
+    The name says what a test catches if it rejects the program.
     """
 
     def __init__(self, rng: torch.Generator, right: Sequence[Any], wrong: Mapping[str, Any]) -> None:

@@ -46,10 +46,10 @@ class Raised:
 
 @dataclass(frozen=True)
 class Run:
-    """The observation of one case: `values` by aspect or evidence, or the exception `raised`.
+    """The observation of one case.
 
-    `called` and `inputs` are the call and its inputs as text. `edited` names the inputs that the answer changed in
-    place.
+    Holds `values` by aspect or evidence, or the exception `raised`. `called` and `inputs` are the call and its inputs
+    as text. `edited` names the inputs that the answer changed in place.
     """
 
     values: dict[str, Any]
@@ -68,7 +68,7 @@ class AnswerRaised(Exception):
 
 
 class CannotBeUsed(AnswerRaised):
-    """An error in a probe that used the value returned by the learner's function.
+    """An error in using a value returned by the learner's function.
 
     The value is not what the exercise asks for. The original exception is its `__cause__`.
     """

@@ -104,9 +104,9 @@ def number(value: object) -> object:
 
 
 def entries(table: dict[str, object]) -> dict[str, object]:
-    """Return a table of predictions in which equal entries have equal spelling.
+    """Return a table of predictions with entries in a uniform form.
 
-    A one-element tensor becomes a number, an exception its class's name, a `torch.Size` a tuple.
+    A one-element tensor becomes a number, an exception the name of its class, a `torch.Size` a tuple.
     """
 
     def plain(value: object) -> object:

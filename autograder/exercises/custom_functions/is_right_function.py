@@ -36,7 +36,10 @@ class _RightByInputs(Function):
 
 
 class _RightByOutput(_RightByInputs):
-    """A right Function that saves its result. Computes only the gradients that are needed."""
+    """A right Function that saves its result.
+
+    Computes only the gradients that are needed.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:

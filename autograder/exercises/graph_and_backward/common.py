@@ -14,8 +14,5 @@ ROWS, WIDTH = 64, 32  # shape of the hidden activation on which memory is measur
 
 
 def leaves_behind(tensor: Tensor) -> list[Tensor]:
-    """Return the leaves that a backward pass from `tensor` reaches.
-
-    The order is the same for every tensor with such a graph.
-    """
+    """Return the leaves that a backward pass from `tensor` reaches. Their order depends only on the graph."""
     return [node.variable for node in graph_nodes(tensor) if hasattr(node, "variable")]

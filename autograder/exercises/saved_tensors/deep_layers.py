@@ -21,7 +21,10 @@ Layers = list[torch.nn.Module]
 
 
 class _CountedTanh(torch.nn.Module):
-    """A tanh layer that counts its calls. The layer saves one tensor, its result."""
+    """A tanh layer that counts its calls.
+
+    The layer saves one tensor, its result.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -98,10 +98,10 @@ class Output:
 class Node:
     """A node of a graph, which is one step of backward.
 
-    For an AccumulateGrad node, `leaf` is the id of the tensor whose `.grad` it adds to. `lane` is the id of the only
-    output that needs the node, if several outputs were drawn. After folding, one node may stand for several: `count` is
-    their number, and `inside` counts them by name. `repeats` is the number of folded repetitions of the nodes drawn
-    before. `label` is the name of a folded module.
+    For an AccumulateGrad node, `leaf` is the id of the tensor whose `.grad` the node adds to. If several outputs were
+    drawn, `lane` is the id of the one whose graph contains the node. `lane` is None if several of their graphs do.
+    After folding, one node may stand for several: `count` is their number, and `inside` counts them by name. `repeats`
+    is the number of folded repetitions of the nodes drawn before. `label` is the name of a folded module.
     """
 
     id: int

@@ -48,7 +48,7 @@ def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Te
     names = [attribute.removeprefix("_raw_saved_") for attribute in attributes]
     try:
         rows = [row for name in names for row in _rows(node, name)]
-    except Exception as failure:  # freed: the names in use are no longer known
+    except Exception as failure:  # the saved tensors were freed, and torch does not say which ones there were
         yield Saved(names[0] if len(names) == 1 and names != ["tensors"] else "", _state(failure)), None
     else:
         yield from rows
@@ -130,7 +130,7 @@ def _flat(value: object) -> list[object]:
     return [*value] if type(value) in (list, tuple) else [value]  # type: ignore[misc]
 
 
-Storages = list[list[list[tuple[int, int]]]]  # key and bytes by node and saved row
+Storages = list[list[list[tuple[int, int]]]]  # key and bytes of each storage, by node and saved tensor
 
 _FOR_EVER = -1
 
@@ -162,7 +162,7 @@ class Holders:
         self._held: dict[int, tuple[int, set[int]]] = {}
         for index, rows in enumerate(storages):
             for row, found in zip(graph.nodes[index].saved, rows):
-                for key, size in found:  # tensors put on ctx by hand stay there
+                for key, size in found:  # tensors that are attributes of ctx are never freed by backward
                     self._held.setdefault(key, (size, set()))[1].add(_FOR_EVER if row.attribute else index)
 
     def let_go(self, node: int) -> int:

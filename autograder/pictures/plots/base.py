@@ -28,8 +28,8 @@ from ..render.svg import svg_element
 from ..text_form import text_is_enough
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
-PIXELS = 96  # page pixels per inch
-_SCALE = 2  # PNG pixels per page pixel: sharp on a dense screen
+PIXELS = 96  # CSS pixels per inch
+_SCALE = 2  # PNG pixels per CSS pixel: sharp on a dense screen
 # For every style: text stays text, "$" in a name starts no formula, and the same plot gives the same SVG.
 _ALWAYS: Any = {"svg.fonttype": "none", "text.parse_math": False, "svg.hashsalt": "autograd"}
 _READ = 12  # lines of the text that are put into the picture for screen readers
@@ -124,7 +124,7 @@ def _svg(figure: Figure, says: str) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
     drawn = file.getvalue()
-    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # its rules would affect the page
+    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # CSS rules affect the whole page
     drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # these ids are the same in every figure
     return svg_element(_own_ids(drawn), says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 

@@ -113,7 +113,10 @@ class Telling:
         return lines
 
     def lanes(self) -> list[int | None]:
-        """Return the outputs that alone need some of the nodes, followed by None for all other nodes."""
+        """Return the lanes in which nodes are drawn.
+
+        A lane is an output whose graph alone contains some nodes. The last lane, None, is for all other nodes.
+        """
         lanes = {node.lane for node in self.graph.nodes}
         return [*(output for output in dict.fromkeys(self.graph.outputs) if output in lanes), None]
 

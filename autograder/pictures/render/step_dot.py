@@ -47,7 +47,7 @@ def step_dot(
 def _window(graph: Graph, now: int) -> Graph:
     """Return the part of a graph with the node `now` and its neighbours.
 
-    All nodes outside that a kept node is connected to become one box on each side.
+    The other nodes are replaced by one box above and one box below each node that is connected to them.
     """
     if len(graph.nodes) <= WHOLE:
         return graph
@@ -141,7 +141,7 @@ def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[s
     }
     tensors.update(((t.node, t.output), t.id) for t in graph.tensors if t.id in graph.outputs)
     tensors.update({(node.id, 0): node.leaf for node in graph.nodes if node.leaf is not None})
-    # A line for each place from the first step on keeps the boxes in place from step to step.
+    # Boxes have these lines from the first step on. Otherwise they would grow and move from step to step.
     said = {place: word("steps.here", language, said="–") for place in tensors if place[0] in nodes}
     for frame in frames:
         for output, gradient in enumerate(frame.arrived):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from .describe_steps import StepTelling
 
-# The script finds its page as the enclosing element: JupyterLab and exported notebooks both keep it there. The
-# attribute keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
+# The script finds its HTML element as the one around it: JupyterLab and exported notebooks both keep it there. The
+# attribute lmSuppressShortcuts keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
 _SCRIPT = """
 (() => {
   const page = document.currentScript && document.currentScript.closest("[data-steps]");
