@@ -1,4 +1,4 @@
-"""The course's package. Notebooks import its commands from here, loaded lazily.
+"""The course's package, with the commands that notebooks import.
 
 from autograder import start, check, hint, solution, progress, ready, reproduce, draw, steps, on_gpu, gpu_peak
 from autograder import plot_jacobian, plot_differences, plot_accumulation, plot_memory, plot_saved, plot_progress

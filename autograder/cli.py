@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from .authoring.build import Collection
 
-_STOPPED, _NOBODY_READS = 130, 141  # exit statuses as in shells
+_STOPPED, _NOBODY_READS = 130, 141  # the exit statuses that shells use for SIGINT and SIGPIPE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    The status is 0, or 1 if something has to be fixed, which is reported on stderr. It is 130 for Ctrl+C, and 141 if
-    nobody reads the output any more, as in `autograder grade | head`.
+    The status is 0, or 1 if something must be fixed, which stderr then names. It is 130 after Ctrl+C. It is 141 if the
+    program that reads the output has ended, such as `head` in a pipe.
     """
     try:
         try:
@@ -36,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_unread_output() -> bool:
-    """Redirect standard streams without a reader to the null device, so that Python exits silently.
+    """Redirect stdout and stderr to the null device if nobody reads them any more.
 
-    Returns whether there were any.
+    Python would otherwise report an error at exit. Returns whether a stream was redirected.
     """
     import os
     import select
@@ -53,7 +53,7 @@ def _drop_unread_output() -> bool:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Run one command and return the exit status."""
+    """Run one command and return its exit status."""
     import argparse
     from pathlib import Path
 
@@ -149,7 +149,10 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _assignment(text: str) -> str:
-    """Return the name of an assignment. A shell may have completed it to a folder's path."""
+    """Return the name of an assignment from a command-line argument.
+
+    The argument may be a path, because shells complete a name to the folder's path.
+    """
     from pathlib import Path
 
     return Path(text).name or text

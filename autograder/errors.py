@@ -1,4 +1,4 @@
-"""Errors that the user of a command can fix."""
+"""The error of a command whose user can put things right."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from __future__ import annotations
 class UserError(Exception):
     """An error that an author or instructor can fix.
 
-    The text names the problem and the remedy.
+    Its text says what is wrong and what to do.
     """

@@ -1,7 +1,6 @@
-"""The course's two languages: `Text`, `Note`, and sentences by id.
+"""English and Russian: `Text`, `Note`, and sentences looked up by id.
 
-Records (verdicts, progress) store ids and parameters. The sentence is chosen when a record is displayed. Texts of an
-exercise are part of its module.
+A stored verdict or progress file holds ids and parameters. The sentence is chosen when the record is displayed.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ LANGUAGES = ("en", "ru")
 
 
 class Text(NamedTuple):
-    """One sentence in English and in Russian, with the same `{placeholders}` in both."""
+    """One sentence in English and in Russian. Both have the same `{placeholders}`."""
 
     en: str
     ru: str
@@ -24,7 +23,10 @@ class Text(NamedTuple):
         return Text(self.en.format(**parameters), self.ru.format(**parameters))
 
     def read(self, language: str | None) -> str:
-        """Return the sentence in `language`, or in both languages, one per line, if it is None."""
+        """Return the sentence in `language`.
+
+        If `language` is None, return English and Russian on two lines, or one line if both are the same.
+        """
         if language is None:
             return self.en if self.en == self.ru else f"{self.en}\n{self.ru}"
         return str(getattr(self, language))
@@ -39,9 +41,9 @@ def _placeholders(template: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Note:
-    """A stored message: the id of a sentence and its parameters.
+    """A message as the id of a sentence and its parameters.
 
-    It is plain data in no language.
+    The sentence is looked up when the note is displayed, in English or Russian.
     """
 
     id: str
@@ -49,7 +51,10 @@ class Note:
 
 
 def grouped(value: float, language: str) -> str:
-    """Format a number with digit groups: 1,234 in English, 1 234 in Russian, which uses a decimal comma."""
+    """Return a number as text with digit groups: 1,234 in English, 1 234 in Russian.
+
+    Russian also has a decimal comma.
+    """
     return f"{value:,}" if language == "en" else f"{value:,}".translate(_RUSSIAN)
 
 
@@ -57,9 +62,10 @@ _RUSSIAN = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
 
 
 def sentence(words: Mapping[str, Text], id: str, language: str, parameters: Mapping[str, object]) -> str:
-    """Return the sentence `id` of `words` in `language`, with int parameters formatted by `grouped`.
+    """Return the sentence `id` from `words` in `language`, with `parameters` filled in.
 
-    Raises KeyError for an unknown id.
+    An int is shown with digit groups.
+    Raises KeyError if `words` has no such id.
     """
     said = {name: grouped(value, language) if type(value) is int else value for name, value in parameters.items()}
     return words[id].format(**said).read(language)

@@ -1,7 +1,7 @@
-"""Measurements for probes: backward passes, calls, aten ops, saved and live bytes.
+"""Measurements for probes: backward passes, calls, ops, saved bytes, live bytes.
 
-Counts and bytes are deterministic, times are not. Probes measure in separate runs: correctness is never judged in a run
-with measuring switched on.
+Counts and bytes are the same in every run; times are not. A probe measures in a run of its own, because measuring could
+change the gradients that it judges.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .checking.allocations import live_bytes as live_bytes
 
 @dataclass
 class BackwardRuns:
-    """The number of backward passes started in a block.
+    """The number of backward passes that a block started.
 
-    It is 0 while the block runs.
+    `times` is 0 until the block ends.
     """
 
     times: int = 0
@@ -32,10 +32,11 @@ class BackwardRuns:
 
 @contextmanager
 def counting_backward_runs() -> Iterator[BackwardRuns]:
-    """Count the backward passes started by any call: `backward`, `autograd.grad`, `torch.func`, `functional`.
+    """Count the backward passes that the block starts; yield a `BackwardRuns`.
 
-    torch's engine numbers all passes of the process, including those of other threads. A run batched by vmap counts
-    once; forward mode starts none.
+    Passes count whatever starts them: `backward`, `autograd.grad`, `torch.func` or `functional`. Passes of other
+    threads count, too, because torch's engine numbers all passes of the process. A pass batched by vmap counts once,
+    and forward mode starts none.
     """
     runs = BackwardRuns()
     first = _start_a_pass()
@@ -46,7 +47,7 @@ def counting_backward_runs() -> Iterator[BackwardRuns]:
 
 
 def _start_a_pass() -> int:
-    """Run a minimal backward pass and return the number that torch's engine assigned to it."""
+    """Run a minimal backward pass, and return the number that torch's engine gave it."""
     numbers: list[int] = []
     with torch.inference_mode(False), torch.enable_grad():
         result = torch.zeros((), device="cpu", requires_grad=True).clone()
@@ -57,7 +58,10 @@ def _start_a_pass() -> int:
 
 @contextmanager
 def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
-    """Yield a list of the gradients of `leaf`, one per backward pass, recorded before accumulation into `.grad`."""
+    """Record the gradient that each backward pass in the block computes for `leaf`.
+
+    Yields a list of these gradients, one per pass, as they are before accumulation into `.grad`.
+    """
     gradients: list[torch.Tensor] = []
     handle = leaf.register_hook(lambda gradient: gradients.append(gradient.detach().clone()))
     try:
@@ -68,9 +72,9 @@ def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
 
 @contextmanager
 def around_backward(run: Callable[..., Any]) -> Iterator[None]:
-    """Replace torch's engine by `run(engine, roots, *args, **kwargs)` for the block.
+    """Let `run(engine, roots, *args, **kwargs)` replace torch's engine in the block.
 
-    Every call that starts a backward pass uses the replacement.
+    Every call that starts a backward pass then calls `run` instead of `engine`.
     """
     engine = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
     torch.autograd._engine_run_backward = functools.partial(run, engine)  # type: ignore[attr-defined]
@@ -83,8 +87,8 @@ def around_backward(run: Callable[..., Any]) -> Iterator[None]:
 class CountedCalls:
     """A counter of the calls of a function.
 
-    A probe hands out the attribute `function`, a wrapper, instead of the original. The count is a local variable of a
-    generator, and the wrapper gives no access to this object. Code that holds the wrapper can only raise the count.
+    A probe passes the attribute `function`, a wrapper, to an answer, and then reads `times`. The wrapper gives no
+    access to this object. Code that holds the wrapper can make the count larger, but not smaller.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -108,9 +112,10 @@ class CountedCalls:
 
 
 def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ...], dict[str, Any]] | None, None]:
-    """Call `function` with the arguments sent, and yield its result and error. Sending None yields the number of calls.
+    """Call `function` with each pair of arguments sent to this generator, and yield its result and error.
 
-    Keeps neither arguments nor results: a probe may measure the memory that remains.
+    If None is sent, yield the number of calls. Keeps neither arguments nor results alive, because a probe may measure
+    memory.
     """
     times = 0
     answer: list[Any] = [None]
@@ -129,7 +134,10 @@ def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ..
 
 @contextmanager
 def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
-    """Record the number of samples in each call of `model`, in order. Does not see direct calls of its `forward`."""
+    """Record the number of samples in each call of `model` in the block; yield them as a list.
+
+    Direct calls of `model.forward` are not seen.
+    """
     sizes: list[int] = []
 
     def note(_: torch.nn.Module, inputs: tuple[Any, ...]) -> None:
@@ -144,7 +152,10 @@ def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
 
 @contextmanager
 def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch.Tensor]]:
-    """Record all parameters of `optimizer` as one flat tensor after each `optimizer.step()`, in order."""
+    """Record the parameters after each `optimizer.step()` in the block.
+
+    Yields a list with one flat tensor of all parameters per step.
+    """
     path: list[torch.Tensor] = []
 
     def note(stepped: torch.optim.Optimizer, *_: object) -> None:
@@ -160,9 +171,9 @@ def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch
 
 @dataclass
 class Ops:
-    """Number of aten ops, forward and backward, and the largest new storage.
+    """The number of aten ops, and the largest tensor they made.
 
-    `largest` is the number of elements of the largest storage that an op allocated.
+    `times` is the number of ops. `largest` is the number of elements of the largest new storage.
     """
 
     times: int = 0
@@ -170,10 +181,10 @@ class Ops:
 
 
 class _OpsMode(TorchDispatchMode):
-    """A dispatch mode that passes each op's result size to `note`.
+    """A dispatch mode that calls `note` after each op.
 
-    The size is the number of elements of the largest new storage. An answer can find the mode, but not the state of
-    `note`.
+    The argument is the number of elements of the largest storage that the op made. Code under test can find the mode,
+    but not the counts behind `note`.
     """
 
     def __init__(self, note: Callable[[int], object]) -> None:
@@ -196,7 +207,10 @@ class _OpsMode(TorchDispatchMode):
 
 
 def _noting(ops: Ops) -> Generator[None, int, None]:
-    """Count ops in `ops`; each sent value is the number of elements of the largest storage that an op allocated."""
+    """Count ops in `ops`.
+
+    Each value sent to this generator is the number of elements of the largest storage that an op made.
+    """
     while True:
         largest = yield
         ops.times += 1
@@ -205,11 +219,12 @@ def _noting(ops: Ops) -> Generator[None, int, None]:
 
 @contextmanager
 def counting_ops() -> Iterator[Ops]:
-    """Count the aten ops of this thread, including those of backward passes and of forward-mode derivatives.
+    """Count the aten ops of this thread in the block; yield an `Ops`.
 
-    `largest` shows whether a Jacobian was made: a view, an in-place result, an expanded tensor and the zero tangent of
-    a constant do not count. Composite ops appear decomposed, so numbers depend on torch's version, dtype and rank.
-    Compare their growth with the size instead. NumPy and other threads are invisible; `.item()` is one op.
+    Ops of backward passes and of forward mode count, too. `largest` shows whether a full Jacobian was made. Views,
+    in-place results, expanded tensors and zero tangents do not count as new. Composite ops are decomposed, and numbers
+    therefore depend on torch's version, dtype and rank. Compare how they grow with the size of the input. NumPy and
+    other threads are not seen; `.item()` is one op.
     """
     ops = Ops()
     noting = _noting(ops)
@@ -220,9 +235,9 @@ def counting_ops() -> Iterator[Ops]:
 
 @dataclass
 class SavedBytes:
-    """Tensors saved for backward: the bytes of their storages, and the saves.
+    """Tensors saved for backward: their bytes and their number.
 
-    `saves` is the number of times a tensor was saved.
+    `saves` is the number of times that a tensor was saved.
     """
 
     saves: int = 0
@@ -231,13 +246,16 @@ class SavedBytes:
 
     @property
     def now(self) -> int:
-        """Bytes of the storages held at this moment, each counted once. Known storages do not count."""
+        """Bytes of the storages that are saved at this moment, each counted once.
+
+        Storages of the tensors in `known` do not count.
+        """
         held = {box.tensor.untyped_storage().data_ptr(): box.tensor.untyped_storage() for box in self._boxes}
         return sum(storage.nbytes() for key, storage in held.items() if key not in self._known)
 
 
 class _Box:
-    """A holder of a saved tensor, kept alive by the graph."""
+    """A holder of a saved tensor; the graph keeps it alive."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
@@ -245,12 +263,13 @@ class _Box:
 
 @contextmanager
 def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
-    """Measure the tensors that operations in the block save for backward. Read `now` while their result is alive.
+    """Measure the tensors that operations in the block save for backward; yield a `SavedBytes`.
 
-    There is one call per save, not per tensor: `x * x` saves twice and holds one storage. A slice holds all of its
-    storage, an expanded tensor only its few numbers. Parameters are saved, too: pass them in `known`. Does not count
-    `ctx` attributes, closures, tensors packed by another pair of hooks inside, Python scalars, and other threads.
-    `live_bytes` counts most of these. Hooks switch the version check off, so never judge gradients in this run.
+    Read `now` while the result of the block is alive. Each save counts, even of the same tensor: `x * x` saves twice
+    and holds one storage. A slice holds its whole storage, an expanded tensor only its few numbers. Pass parameters in
+    `known`, because they are saved but are alive anyway. Not counted are `ctx` attributes, closures, tensors packed by
+    hooks inside the block, Python numbers, and other threads. `live_bytes` counts most of these. Never judge gradients
+    in the same run: the hooks switch off torch's check for in-place changes.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})
@@ -266,10 +285,11 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
 
 
 def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
-    """Return the nodes of the graph behind `outputs`, each once, in topological order: users before their inputs.
+    """Return the nodes of the graph behind `outputs`, each once.
 
-    A leaf is an AccumulateGrad node with the tensor as its `variable`. Names depend on torch's version, on rank and on
-    spelling (`x @ w + b`, `addmm`, `F.linear`). Count or search for a name; never compare a long list.
+    A node comes before the nodes that made its inputs. A leaf is an AccumulateGrad node with the tensor as its
+    `variable`. Another version of torch, or another spelling such as `x @ w + b` for `F.linear`, can give other nodes.
+    Count nodes or search for a name, but do not compare long lists.
     """
     finished: list[Node] = []
     entered: set[Node] = set()
@@ -286,9 +306,10 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
 
 
 def tensors(tree: object) -> list[torch.Tensor]:
-    """Return the tensors in the arguments or results of an op: a tensor, or nested tuples, lists and dicts of them.
+    """Return the tensors in the arguments or results of an op.
 
-    It runs for every op, so it avoids torch's slower general pytree.
+    `tree` is a tensor, or nested tuples, lists and dicts of tensors. torch's general pytree functions would be slower,
+    and this runs for every op.
     """
     if isinstance(tree, torch.Tensor):
         return [tree]

@@ -1,1 +1,1 @@
-"""Tools for authors: building notebooks and keys, and the gate."""
+"""Tools for authors: building notebooks and keys, and verifying exercises."""

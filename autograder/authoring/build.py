@@ -1,4 +1,8 @@
-"""Builder of students' notebooks, answer keys, and a course's nbgrader notebooks."""
+"""Building of notebooks and keys from lesson sources.
+
+For the course these are students' notebooks in English and Russian. For an instructor's own lessons they are nbgrader's
+source notebooks.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ from .source import SOURCES, BrokenSource, Lesson, digest, read
 
 @dataclass(frozen=True)
 class Collection:
-    """A folder of lesson sources and its exercise modules.
+    """A folder of lesson sources with their exercise modules and notebooks.
 
-    It is the course's own, or an instructor's.
+    The base class is for the course's own lessons, the subclass `Private` for an instructor's.
     """
 
     lessons: Path
@@ -31,9 +35,11 @@ class Collection:
     notebooks: Path
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """Return the lessons called `names`, with or without number, or all numbered ones if no names are given.
+        """Return the lesson sources called `names`, such as "03_gradient_accumulation" or without the number.
 
-        A source without a number is a page without exercises: the gallery. Raises Unknown if a name is not found.
+        Without `names` return all files whose names begin with a number. A file without a number is a page without
+        exercises, such as the gallery of plots.
+        Raises Unknown if there is no such file.
         """
         files = {path.stem: path for path in sorted(self.lessons.glob("*.py")) if names or path.stem[:2].isdigit()}
         by_bare = {exercises.bare(stem): stem for stem in files}
@@ -44,7 +50,10 @@ class Collection:
         return [read(path) for stem, path in files.items() if stem in wanted]
 
     def exercises(self, lesson: Lesson) -> dict[str, Exercise]:
-        """Return the exercises of a lesson. Raises BrokenSource if their module is missing or cannot be imported."""
+        """Return the exercises of a lesson by name.
+
+        Raises BrokenSource if their module is missing or cannot be imported.
+        """
         if _is_page(lesson):
             return {}
         path = exercises.lesson_path(self.modules, lesson.name)
@@ -58,14 +67,17 @@ class Collection:
             raise BrokenSource(file, line, f"the module cannot be imported: {type(error).__name__}: {error}") from error
 
     def path(self, lesson: Lesson) -> Path:
-        """Return the path of the package or single module that holds a lesson's exercises."""
+        """Return the path of the package or module that holds a lesson's exercises."""
         return exercises.lesson_path(self.modules, lesson.name) or self.modules / f"{lesson.name}.py"
 
     def key(self, lesson: Lesson) -> Path:
         return exercises.key_beside(self.path(lesson))
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """Return the text of every file built from one lesson source, by path. Writes nothing. Raises BrokenSource."""
+        """Return the content of every file built from a lesson source, by path. Writes nothing.
+
+        Raises BrokenSource if the lesson cannot be built.
+        """
         from .notebooks import source_notebook, student_notebook, to_text
 
         source = source_notebook(lesson, self.exercises(lesson))
@@ -77,17 +89,17 @@ class Collection:
 
 
 class Private(Collection):
-    """An instructor's own lessons.
+    """An instructor's own lessons in an nbgrader course folder.
 
-    `notebooks` is the course's `source/`; nbgrader makes students' notebooks from it. The exercise module and its key
-    go to `exercises/` next to the notebook. nbgrader hands them out with it, and notebooks look there for private
+    `notebooks` is the folder `source/`, from which nbgrader makes students' notebooks. Exercise module and key are
+    copied to `exercises/` beside each notebook. nbgrader hands that folder out, and `check` looks there for private
     exercises.
     """
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """Read lessons as `Collection.read` does.
+        """Return lesson sources as `Collection.read` does.
 
-        Raises BrokenSource for a file without a number: a course has no pages.
+        Raises BrokenSource if a file has no number: a course folder has no pages without exercises.
         """
         for path in sorted(self.lessons.glob("[!_]*.py")):
             if not path.stem[:2].isdigit():
@@ -96,7 +108,11 @@ class Private(Collection):
         return super().read(names)
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """Return the text of every file by path, including copies of the lesson's own files. Raises BrokenSource."""
+        """Return the content of every file built from a lesson source, by path.
+
+        Includes copies of data files beside the lesson source.
+        Raises BrokenSource if the lesson cannot be built.
+        """
         from .notebooks import source_notebook, to_text
 
         key, folder = build_key(self, lesson), self.notebooks / lesson.file_name
@@ -115,7 +131,11 @@ COURSE = Collection(SOURCES, exercises.PACKAGED, SOURCES.parent)
 
 
 def private(course: Path) -> Private:
-    """Return the private lessons of an nbgrader course folder: DIR/lessons and DIR/exercises. Raises UserError."""
+    """Return an instructor's own lessons, in `lessons/` and `exercises/` of an nbgrader course folder.
+
+    Raises UserError if `course` is no such folder.
+    Raises BrokenSource if a lesson has the name of a lesson of the course itself.
+    """
     if not (course / "lessons").is_dir():
         raise UserError(f"{course} is no course folder, it has no `lessons`: make one with `autograder course DIR`")
     for path in sorted((course / "lessons").glob("*.py")):
@@ -129,7 +149,10 @@ def _is_page(lesson: Lesson) -> bool:
 
 
 def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, int]:
-    """Return the module and line that ran last before `error`, or those of its syntax error."""
+    """Return file and line, in one of `modules`, at which `error` arose.
+
+    `modules` are the files of a lesson's exercises. For a syntax error return the place of that error.
+    """
     files = {path.resolve(): path for path in modules.values()}
     if isinstance(error, SyntaxError) and error.filename and (file := files.get(Path(error.filename).resolve())):
         return file, error.lineno or 1
@@ -142,10 +165,10 @@ def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, in
 
 
 def build_key(collection: Collection, lesson: Lesson) -> str:
-    """Return the key: runs of solution, mistakes and given code on the public cases. It holds no code.
+    """Return a lesson's key as JSON text: observations of solutions, mistakes and given code on the public cases.
 
-    A key on disk that agrees within the exercises' tolerance is kept verbatim. Processors differ in the last bit of
-    sums, and thereby in the excess over a budget of rounding errors.
+    An existing key is returned unchanged if all values agree within the exercises' tolerance. Otherwise keys would
+    differ between processors, which round sums differently.
     """
     known, path = collection.exercises(lesson), collection.key(lesson)
     ran = run(lesson, known)
@@ -189,12 +212,12 @@ def _same_values(old: dict[str, object], new: dict[str, object], rtol: float) ->
 
 def _same_value(old: object, new: object, rtol: float) -> bool:
     if isinstance(old, AtMost) and isinstance(new, AtMost):
-        return (old.limit, old.kept) == (new.limit, new.kept)  # the judge reads only these from a key
+        return (old.limit, old.kept) == (new.limit, new.kept)  # `judge` reads nothing else of a key's AtMost
     return compare(old, new, rtol=rtol) is None
 
 
 def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
-    """Write the files with changed content and yield their paths."""
+    """Write the files whose content on disk differs, and yield their paths. `files` holds the new content by path."""
     for path in stale(files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_encoded(files[path]))
@@ -202,7 +225,7 @@ def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
 
 
 def stale(files: Mapping[Path, str | bytes]) -> list[Path]:
-    """Return the files on disk that differ from the built content."""
+    """Return the paths at which the file on disk differs from the content in `files`."""
     return [path for path, new in files.items() if not path.is_file() or path.read_bytes() != _encoded(new)]
 
 
@@ -211,9 +234,9 @@ def _encoded(content: str | bytes) -> bytes:
 
 
 def accept(lesson: Lesson) -> int:
-    """Update the `of` hash of every Russian cell, as its text now matches the English.
+    """Mark every Russian text of a lesson source as a translation of its present English text.
 
-    Returns the number of changes.
+    The mark is the attribute `of` of the cell, a hash of the English text. Returns the number of changed cells.
     """
     lines = lesson.path.read_text(encoding="utf-8").splitlines(keepends=True)
     changed = 0

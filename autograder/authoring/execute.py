@@ -1,6 +1,6 @@
-"""Execution of a lesson source as plain Python, with torch alone.
+"""Execution of a lesson source as plain Python.
 
-Runs solutions, alternatives, stubs and facts.
+Runs solutions, alternatives, stubs and facts, which are assertions that back the prose. Needs torch but not Jupyter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
 
 @dataclass
 class Ran:
-    """The objects that a lesson's cells define, by exercise."""
+    """The functions, classes and tables that a lesson's cells define, by exercise.
+
+    `given` holds given code. `alternatives` are by exercise, then by a name such as "twice.1".
+    """
 
     solutions: dict[str, object] = field(default_factory=dict)
     stubs: dict[str, object] = field(default_factory=dict)
@@ -30,9 +33,10 @@ class Ran:
 
 
 def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
-    """Execute a lesson from top to bottom with solutions and facts, but without checks, pictures and `start`.
+    """Execute a lesson source from top to bottom, without checks and pictures.
 
-    Raises BrokenSource if a cell raises or does not define the name of its exercise. The message names cell and error.
+    Returns what the cells with solutions, stubs, given code and alternatives define.
+    Raises BrokenSource if a cell raises or does not define what its exercise asks for.
     """
     _compare_names(lesson, exercises)
     with _beside_its_files(lesson):
@@ -41,7 +45,10 @@ def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 
 @contextlib.contextmanager
 def _beside_its_files(lesson: Lesson) -> Iterator[None]:
-    """Change into a copy of the lesson's own files, so that a cell that writes changes none of them."""
+    """Change into a copy of the lesson's data files for the block.
+
+    Cells that write files then change none of the originals.
+    """
     if not lesson.files.is_dir():
         yield
         return
@@ -81,9 +88,11 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 
 
 def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
-    """Raise BrokenSource for a cell of an unknown exercise, or a check cell that checks another exercise.
+    """Check the exercise names in a lesson source's cells.
 
-    The grader finds the exercise by the call, the gradebook by the tag. If they differ, everybody earns 0 points.
+    The grader takes the name from the call `check("name")`, the gradebook from the tag of the cell. If they differed,
+    everybody would earn 0 points.
+    Raises BrokenSource if an exercise is unknown or a check cell checks another exercise.
     """
     for cell in lesson.cells:
         role, name = cell.role or ("written", "")
@@ -109,7 +118,7 @@ def _define(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any], 
 
 
 def _execute(lesson: Lesson, cell: Cell, source: str, namespace: dict[str, Any]) -> None:
-    lines_before = "\n" * cell.line  # so that errors report the line in the file
+    lines_before = "\n" * cell.line  # errors then report the line in the file
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # torch issues one at the first use of forward mode

@@ -1,13 +1,12 @@
-"""The gate that every exercise must pass: `autograder verify`.
+"""The gate: what `autograder verify` demands of every exercise.
 
-It checks for each exercise, with torch alone:
-- the solution earns all points, and the untouched stub is not attempted;
-- every mistake is rejected and recognised as itself on 20 seeds;
-- at least three other correct answers pass;
-- no junk makes the checker itself fail;
-- no helper of its module passes, because a submission might get hold of it;
-- every text exists in both languages with equally many code spans;
-- the prose states the kind, minutes and points.
+- The solution earns all points, and the stub is not attempted.
+- Every mistake is rejected and recognised as itself on 20 seeds.
+- At least three other right answers pass.
+- No senseless answer, such as one that raises, makes the checker itself fail.
+- No helper function of the exercise's module passes: a submission could get hold of it.
+- Every text exists in English and in Russian, with equally many code spans.
+- The line under the heading states kind, difficulty, minutes and points as the module does.
 """
 
 from __future__ import annotations
@@ -38,7 +37,11 @@ ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 
 @dataclass
 class Report:
-    """Results of the gate for one exercise; without `problems` it passes."""
+    """The results of the gate for one exercise.
+
+    The exercise passes if `problems` is empty. `alternatives` and `mistakes` hold by name the state, or the mistake
+    that was recognised.
+    """
 
     lesson: str
     exercise: str
@@ -57,10 +60,11 @@ class Report:
 
 
 def verify(lesson: Lesson, exercises: dict[str, Exercise], only: str = "") -> tuple[list[Report], list[str]]:
-    """Return a report for each exercise, and the problems of the lesson as a whole.
+    """Return a report for each exercise of a lesson, and the problems of the lesson as a whole.
 
-    With `only`, the name of an exercise, nothing else is looked at. Raises BrokenSource, and Unknown if it has no such
-    exercise.
+    If `only` names an exercise, that exercise alone is verified.
+    Raises BrokenSource if a cell of the lesson cannot be executed.
+    Raises Unknown if the lesson has no exercise `only`.
     """
     if only and only not in exercises:
         raise Unknown("exercise", only, list(exercises))
@@ -85,10 +89,10 @@ def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
     expected = {seed: expect(exercise, solution, seed, given) for seed in SEEDS}
 
     def verdicts(answer: object, seen: Mapping[str, Sequence[Run]] = {}) -> list[Verdict]:
-        """Return the verdicts on every seed.
+        """Return the verdict on an answer for each seed.
 
-        `seen` holds earlier runs of the answer. The public seed is run again even so, because an answer must repeat
-        itself.
+        `seen` holds earlier observations by seed. The public seed is observed again in any case, because the result
+        must be the same each time.
         """
         code = code_digest(answer)
         runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}
@@ -141,14 +145,14 @@ def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
 
 
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
-    """Return whether the checker recognises this answer as the untouched cell."""
+    """Return whether the checker calls this stub not attempted. `expected` holds observations on the public seed."""
     screened = screen(exercise, {exercise.asks: stub})
     verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
     return verdict.state == "not attempted"
 
 
 def texts(exercise: Exercise) -> Iterator[tuple[str, Text]]:
-    """Yield every text of an exercise with a name for it."""
+    """Yield name and text of every sentence of an exercise, such as ("hint 1", Text(...))."""
     yield "title", exercise.title
     yield from ((f"aspect {aspect.name}", aspect.says) for aspect in exercise.aspects)
     yield from ((f"hint {number}", hint) for number, hint in enumerate(exercise.hints, 1))
@@ -191,9 +195,9 @@ def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:
 
 
 def _introduced(lesson: Lesson, exercise: Exercise) -> Iterator[str]:
-    """Yield complaints about the line under the exercise's heading if it differs from the module's data.
+    """Yield a complaint for each language in which the line under an exercise's heading is wrong.
 
-    The line states kind, difficulty, minutes and points.
+    The line must state kind, difficulty, minutes and points as the exercise's module does.
     """
     for language in LANGUAGES:
         prose = "\n".join(cell.source for cell in lesson.cells if cell.language == language)
@@ -215,11 +219,11 @@ def _poisons(*arguments: Any) -> None:
 
 
 class _Empty:
-    """An empty class."""
+    """A class without members, as a senseless answer."""
 
 
 class _RaisingFunction(torch.autograd.Function):
-    """A Function with two passes that raise."""
+    """A custom Function that raises in forward and in backward."""
 
     @staticmethod
     def forward(ctx: Any, *_: Any) -> Any:
@@ -231,7 +235,7 @@ class _RaisingFunction(torch.autograd.Function):
 
 
 class _WordyFunction(torch.autograd.Function):
-    """A Function that returns strings."""
+    """A custom Function that returns strings."""
 
     @staticmethod
     def forward(ctx: Any, *_: Any) -> Any:
@@ -243,7 +247,7 @@ class _WordyFunction(torch.autograd.Function):
 
 
 class _ForwardAlone(torch.autograd.Function):
-    """A Function without a backward pass."""
+    """A custom Function without `backward`."""
 
     @staticmethod
     def forward(ctx: Any, x: Any, *_: Any) -> Any:

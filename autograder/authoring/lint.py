@@ -1,4 +1,4 @@
-"""Checks of a lesson's prose: matching twins, glossary terms, stale translations."""
+"""Checks of a lesson's prose: English and Russian agree, terms are right."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from .source import Cell, Lesson, digest
 
-# Both twins must have the same formulas, code and link targets, in any order. They must have equally many headings
-# and list items.
+# An English cell and its Russian twin must have the same formulas, code and link targets, in any order. They must have
+# equally many headings and list items.
 _SHARED = {
     "formulas": re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.S),
     "code spans": re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
@@ -19,8 +19,8 @@ _SHARED = {
     "list items": re.compile(r"^(?:[-*]|\d+\.) ()", re.M),
 }
 
-# The glossary replaces these stems: jargon, and calques from the notebooks that this course grew out of. A stem in
-# brackets after its term, «отсечение градиента (клиппинг)», is allowed: a lesson introduces the jargon so, once.
+# Russian jargon, by its stem, and the term to write instead. Jargon in brackets after its term, as in «отсечение
+# градиента (клиппинг)», is allowed: a lesson introduces it in this way.
 BANNED = {
     "бэкпроп": "обратное распространение ошибки",
     "бекпроп": "обратное распространение ошибки",
@@ -44,7 +44,10 @@ BANNED = {
 
 
 def problems(lesson: Lesson) -> Iterator[tuple[int, str]]:
-    """Yield line and complaint for every problem of the prose. Each complaint names the remedy."""
+    """Yield line number and complaint for each problem in the prose of a lesson source.
+
+    Each complaint says what to do.
+    """
     cells = iter(enumerate(lesson.cells))
     for index, cell in cells:
         if cell.kind == "markdown" and cell.language is None and not cell.role:
@@ -76,7 +79,7 @@ def _twins(english: Cell, russian: Cell) -> Iterator[tuple[int, str]]:
 
 
 def banned_words(text: str) -> Iterator[str]:
-    """Yield a complaint for each banned stem in any case.
+    """Yield a complaint for each jargon word of `BANNED` in a Russian text.
 
     Words in brackets, quotation marks or code spans are allowed.
     """

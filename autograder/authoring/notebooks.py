@@ -1,4 +1,7 @@
-"""Notebooks from lesson sources: nbgrader's in both languages, a student's in one."""
+"""Notebooks made from lesson sources, for instructors and for students.
+
+An instructor's has English and Russian prose, a student's one language.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
 
 
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
-    """nbgrader's preprocessor, except that given code replaces the stub."""
+    """nbgrader's preprocessor that removes solutions, extended by given code.
+
+    An exercise's given code, if any, is put in place of the solution, else a stub.
+    """
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
         given = cell.metadata.get("autograder", {}).pop("given", None)
@@ -34,9 +40,9 @@ class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
 
 
 class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
-    """nbconvert's tag preprocessor, keeping the cells of one language.
+    """A preprocessor that removes the cells of the other language.
 
-    It records the language in the notebook's metadata.
+    The base class is nbconvert's tag preprocessor. This one also writes the language into the notebook's metadata.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -49,7 +55,10 @@ class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
 
 
 def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
-    """Insert a call of `start` if a lesson never calls it. Otherwise its cards would use both languages."""
+    """Insert a cell that calls `start` if the notebook has checks but no such call.
+
+    Without that call, cards would appear in English and Russian.
+    """
     code = [cell.source for cell in nb.cells if cell.cell_type == "code"]
     if not lesson or not any(map(CHECK.search, code)) or any(_START.search(source) for source in code):
         return
@@ -59,9 +68,9 @@ def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:
-    """Return the traits with which the classes above make a release in `language`.
+    """Return the settings of `ClearSolutions` and `OneLanguage`, by class name, for a release in `language`.
 
-    A course's config uses them as well.
+    nbgrader's configuration of a course uses these settings, too.
     """
     other = {x for x in LANGUAGES if x != language}
     return {
@@ -71,9 +80,10 @@ def settings(language: str) -> dict[str, dict[str, Any]]:
 
 
 def source_notebook(lesson: Lesson, exercises: dict[str, Exercise]) -> NotebookNode:
-    """Return the instructor's notebook: both languages, solutions, rubric and nbgrader's metadata. No outputs.
+    """Return a lesson's notebook for the instructor.
 
-    Raises BrokenSource if a role names an exercise that does not exist.
+    The notebook has prose in English and Russian, solutions, a rubric and nbgrader's metadata, but no outputs.
+    Raises BrokenSource if a cell names an exercise that does not exist.
     """
     given = {name: cell.source for name, cell in lesson.with_role("given")}
     cells = [
@@ -108,9 +118,10 @@ def _cell(
 
 
 def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> dict[str, Any]:
-    """Return nbgrader's metadata. Only core exercises are graded; the check of an extra is locked and gives no points.
+    """Return nbgrader's metadata for a cell of exercise `name`.
 
-    The grade ids are `answer-NAME` and `check-NAME`. They must never change once a lesson has been released.
+    `role` is the cell's attribute in the lesson source: "answer", "check" or "written". The check of an extra exercise
+    is locked and gives no points. Grade ids such as `answer-NAME` must never change after a release.
     """
     metadata: dict[str, Any] = {
         "grade_id": f"{role}-{name}",
@@ -132,7 +143,10 @@ def _nbgrader(role: str, name: str, cell: Cell, exercise: Exercise | None) -> di
 
 
 def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
-    """Return the student's notebook: one language, stubs instead of solutions, as in nbgrader's release."""
+    """Return a student's notebook: prose in one language, stubs instead of solutions.
+
+    `source` is the instructor's notebook. The result equals what nbgrader would release.
+    """
     from traitlets.config import Config
 
     config = Config(settings(language))
@@ -151,6 +165,9 @@ def student_notebook(source: NotebookNode, language: str) -> NotebookNode:
 
 
 def to_text(notebook: NotebookNode) -> str:
-    """Return the file's text: deterministic, and valid by nbformat's schema."""
+    """Return a notebook as the text of an `.ipynb` file.
+
+    Raises ValidationError if the notebook does not fit nbformat's schema.
+    """
     nbformat.validate(notebook)
     return f"{nbformat.writes(notebook, version=4)}\n"

@@ -1,7 +1,7 @@
-"""Redaction of exercise modules: copies without programs, for graded processes.
+"""Redacted copies of exercise modules, for processes that run student code.
 
-A lesson holds mistakes, and right and wrong programs for a learner's test. A mistake of one exercise may answer another
-one, so a submission must not reach any of them.
+An exercise module contains mistakes, and right and wrong programs for a learner's test. Some of these programs would be
+right answers to another exercise. A redacted copy has `...` in place of the bodies of these programs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from .syntax import (
 
 
 def read_lesson(path: Path) -> LessonSource:
-    """Read a lesson's package or single module. Parses unchanged text once. Raises OSError."""
+    """Return the source of a lesson's package or module. Text that was read before is not parsed again.
+
+    Raises OSError if a file cannot be read.
+    """
     return _parsed(tuple((name, file.read_text(encoding="utf-8")) for name, file in module_files(path).items()))
 
 
@@ -40,7 +43,7 @@ def _parsed(texts: tuple[tuple[str, str], ...]) -> LessonSource:
 
 
 def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
-    """Return the functions and classes that remain in the redacted modules of `exercises`, by name."""
+    """Return the functions and classes that remain in redacted copies of the exercises' modules, by name."""
     found: dict[str, Any] = {}
     for path in sorted({path_of(each) for each in exercises}):
         for module in modules_of(f"redacted_exercises.{path.stem}", read_lesson(path).redacted()).values():
@@ -52,7 +55,7 @@ def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
 
 
 class _Module:
-    """The text of one module, with its top-level statements by name."""
+    """The text of one module, with its statements by name."""
 
     def __init__(self, text: str) -> None:
         self.lines, self.body = text.split("\n"), ast.parse(text).body
@@ -60,16 +63,22 @@ class _Module:
 
 
 class LessonSource:
-    """The texts of a lesson's modules, with their top-level statements by name."""
+    """The source of all modules of a lesson's exercises, parsed."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Parse texts by module name, as `exercises.module_files` names modules. Raises SyntaxError."""
+        """Parse the texts of modules, given by module name as `exercises.module_files` does.
+
+        Raises SyntaxError if a text is not valid Python.
+        """
         self._modules = {name: _Module(text) for name, text in texts.items()}
         self._home = {node: module for module in self._modules.values() for node in module.body}
 
     @cached_property
     def tried(self) -> dict[str, list[str]]:
-        """Names used by the cases of each exercise that asks for a test. They name the programs in its `Lineup`."""
+        """Names of the programs that a learner's test must judge, by exercise.
+
+        The cases of such an exercise use these names together with `Lineup`.
+        """
         found: dict[str, list[str]] = {}
         for node, module in self._home.items():
             if isinstance(node, ast.FunctionDef) and any(True for _ in calls(node, "Lineup")):
@@ -79,18 +88,19 @@ class LessonSource:
         return found
 
     def redacted(self) -> dict[str, str]:
-        """Return the modules with programs as stubs, and without code that only programs use.
+        """Return the redacted text of each module by name.
 
-        Lines keep their numbers. A module comes after those it imports from.
+        Bodies of programs are `...`, and code that only programs use is removed. Lines keep their numbers. A module
+        follows the modules that it imports from.
         """
         stubs = set(self._programs())
         kept = self._reached([node for node in self._home if is_public(node)], stubs)
         return {name: self._redacted(module, kept, stubs) for name, module in self._in_import_order()}
 
     def extract(self, exercise: str, names: Iterable[str]) -> str:
-        """Return the definitions of `names` in an exercise's module and everything they use.
+        """Return source code that defines `names` of an exercise's module and everything that they use.
 
-        The source runs without the lesson.
+        The code runs without the rest of the lesson.
         """
         wanted = self._reached(list(self._definitions(self._module_of(exercise), names)), stubs=set())
         parts = []
@@ -114,7 +124,10 @@ class LessonSource:
         return "\n".join(lines)
 
     def _programs(self) -> Iterator[ast.stmt]:
-        """Yield mistakes, decorated or registered by a call, and the programs in the tables that `tried` names."""
+        """Yield the statements that define mistakes, and those that define the programs for a learner's test.
+
+        A mistake is registered by a decorator or by a call.
+        """
         for node, module in self._home.items():
             if is_mistake(node):
                 yield node
@@ -131,7 +144,10 @@ class LessonSource:
         return self._modules[exercise if exercise in self._modules else ""]
 
     def _definition(self, module: _Module, name: str) -> ast.stmt | None:
-        """Return the statement of any module that binds a name of `module`, which may have imported it."""
+        """Return the statement that defines `name` as seen in `module`.
+
+        The statement is in another module if `name` was imported.
+        """
         node = module.bound.get(name)
         if isinstance(node, ast.ImportFrom) and node.level:
             (original,) = (each.name for each in node.names if (each.asname or each.name) == name)
@@ -143,9 +159,9 @@ class LessonSource:
         return (node for node in found if node is not None)
 
     def _reached(self, start: list[ast.stmt], stubs: set[ast.stmt]) -> set[ast.stmt]:
-        """Return `start` and the statements that it uses, directly or indirectly.
+        """Return the statements in `start` and all statements that they use, directly or indirectly.
 
-        A stub uses only the names in its head.
+        A statement in `stubs` loses its body, and only names outside the body count as used.
         """
         found, waiting = set(start), list(start)
         while waiting:
@@ -161,7 +177,7 @@ class LessonSource:
         return found
 
     def _in_import_order(self) -> Iterator[tuple[str, _Module]]:
-        """Yield the modules by name, each after those it imports from."""
+        """Yield name and module, each module after the modules that it imports from."""
         done: dict[str, None] = {}
 
         def visit(name: str) -> None:
@@ -181,13 +197,16 @@ def _is_definition(node: ast.stmt) -> bool:
 
 
 def _replace(node: ast.stmt, lines: list[str], text: str) -> None:
-    """Replace a statement by one line of text and empty lines."""
+    """Replace a statement in `lines` by the line `text`, followed by empty lines. Line numbers below do not change."""
     first, last = first_line(node), last_line(node)
     lines[first - 1 : last] = [text, *[""] * (last - first)]
 
 
 def _empty_body(node: ast.stmt, lines: list[str]) -> None:
-    """Replace the body of a function by `...`, and a whole class with its bases: an inherited method may be right."""
+    """Replace the body of a function in `lines` by `...`.
+
+    Of a class, the bases are removed, too, because an inherited method may be a right answer.
+    """
     assert isinstance(node, Definition)
     line, last = first_line(node.body[0]) - 1, last_line(node)
     before = lines[line].encode()[: node.body[0].col_offset].decode()  # ast counts columns in bytes

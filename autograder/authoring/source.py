@@ -1,10 +1,10 @@
-"""Lesson sources: a reader for their part of jupytext's percent format.
+"""Lesson sources: a reader of the files in `notebooks/lessons`.
 
-A cell's header line states its role: `tags=["en"]` and `tags=["ru"]` for prose, `tags=["fact"]` for an assertion that
-backs it, `tags=["picture"]` for a plot. Cells of an exercise have `answer`, `given`, `alternative`, `check` or
-`written` with its name.
-
-The reader needs only the standard library, because the gate runs wherever torch does. A test compares it with jupytext.
+A lesson source is a Python file in jupytext's percent format: a line `# %%` begins a cell. Attributes on that line say
+what the cell is. `tags` is "en" or "ru" for prose, "fact" for an assertion that backs the prose, "picture" for a plot.
+The cells of an exercise have its name as `answer`, `given`, `alternative`, `check` or `written`.
+This reader needs only the standard library, because `autograder verify` must run wherever torch does. A test compares
+it with jupytext.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SOLUTION = re.compile(r"^(?P<indent>[ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### EN
 
 
 class BrokenSource(UserError):
-    """A lesson source that cannot be built: file, line, problem and remedy."""
+    """An error in a lesson source: place, problem, remedy."""
 
     def __init__(self, path: Path, line: int, wrong: str) -> None:
         super().__init__(f"{path}:{line}: {wrong}")
@@ -44,7 +44,10 @@ class BrokenSource(UserError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a lesson source; `line` is its header's, from 1."""
+    """One cell of a lesson source.
+
+    `line` is the number, in the file, of the line that holds the cell's attributes.
+    """
 
     kind: str  # "code" or "markdown"
     source: str
@@ -61,18 +64,21 @@ class Cell:
 
     @property
     def is_picture(self) -> bool:
-        """True if the cell draws. It may need more than torch, and no later cell may depend on it."""
+        """True if the cell draws a picture.
+
+        Such a cell is not executed by `autograder verify`, and no other cell may depend on it.
+        """
         return "picture" in self.metadata.get("tags", [])
 
     @property
     def role(self) -> tuple[str, str] | None:
-        """The cell's role and exercise, such as ("answer", "accumulate_uneven"), or None."""
+        """The cell's part in an exercise and the exercise's name, such as ("answer", "accumulate_uneven"), or None."""
         return next(((role, str(self.metadata[role])) for role in ROLES if role in self.metadata), None)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A parsed lesson source."""
+    """A lesson source, read into cells."""
 
     path: Path
     cells: list[Cell] = field(repr=False)
@@ -87,16 +93,16 @@ class Lesson:
 
     @property
     def files(self) -> Path:
-        """The folder of the lesson's own files, such as data: next to the source, with its name."""
+        """The folder of the lesson's data files. It is beside the lesson source and has the same name without `.py`."""
         return self.path.with_suffix("")
 
     @property
     def reading(self) -> int:
-        """Minutes of reading, stated in the first cell."""
+        """The minutes that reading the lesson takes, as stated in the first cell."""
         return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
 
     def titles(self) -> dict[str, str]:
-        """Return the first heading in each language."""
+        """Return the title of the lesson by language."""
         found: dict[str, str] = {}
         for cell in self.cells:
             heading = re.match(r"# (.+)", cell.source)
@@ -105,7 +111,7 @@ class Lesson:
         return found
 
     def with_role(self, role: str) -> Iterator[tuple[str, Cell]]:
-        """Yield name and cell of every cell with the role, in order."""
+        """Yield exercise name and cell for each cell with the attribute `role`, in order."""
         for cell in self.cells:
             if cell.role and cell.role[0] == role:
                 yield cell.role[1], cell
@@ -115,7 +121,11 @@ class Lesson:
 
 
 def read(path: Path) -> Lesson:
-    """Read a lesson source. Raises BrokenSource with file and line, and OSError."""
+    """Return the lesson source at `path`, read into cells.
+
+    Raises BrokenSource if the file is malformed.
+    Raises OSError if it cannot be read.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     starts = [i for i, line in enumerate(lines) if _HEADER.match(line)]
     if not starts:
@@ -153,7 +163,10 @@ def _cell(path: Path, lines: list[str], line: int) -> Cell:
 
 
 def without_solution(source: str) -> str | None:
-    """Return `source` with stubs instead of solution regions, or None if there is no region."""
+    """Return the source of an answer cell with the stub in place of the solution.
+
+    Returns None if the cell marks no solution.
+    """
 
     def stub(region: re.Match[str]) -> str:
         return "".join(f"{region['indent']}{line}\n" for line in STUB.splitlines())
@@ -163,15 +176,18 @@ def without_solution(source: str) -> str | None:
 
 
 def digest(text: str, digits: int = 8) -> str:
-    """Return the first `digits` hexadecimal digits of a text's SHA-256.
+    """Return the first `digits` hexadecimal digits of the SHA-256 of `text`.
 
-    A Russian cell's `of` holds eight, of its English twin.
+    In a lesson source, the attribute `of` of a Russian cell holds such a digest of the English text.
     """
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
 
 
 def solutions(exercise: Exercise) -> list[str]:
-    """Return solution and alternatives of an exercise as code, or an empty list without the lesson sources."""
+    """Return the solution of an exercise and its alternatives as code.
+
+    The list is empty where the lesson sources are not installed.
+    """
     found: list[str] = []
     for path in sorted(SOURCES.glob(f"[0-9][0-9]_{exercise.lesson}.py")):
         lesson = read(path)

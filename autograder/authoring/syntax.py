@@ -1,4 +1,4 @@
-"""Syntax of exercise modules: statements that register something, and the names they use."""
+"""Questions about statements of exercise modules, such as which names they bind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 
 def names_bound(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement binds."""
+    """Return the names that a top-level statement defines, imports or assigns."""
     match node:
         case ast.FunctionDef() | ast.ClassDef():
             return [node.name]
@@ -28,9 +28,10 @@ def names_loaded(node: ast.AST) -> Iterator[str]:
 
 
 def is_public(node: ast.stmt) -> bool:
-    """Return whether a graded process keeps a statement: an import, an exercise, its cases, the list of exercises.
+    """Return whether a statement remains in a redacted exercise module.
 
-    It also keeps mistakes, but as stubs, and statements that bind no name. Wrong entries of tables are dropped.
+    These are imports, exercises, their cases, the list of exercises, mistakes (without bodies), and statements that
+    bind no name. Wrong entries of tables do not remain.
     """
     if isinstance(node, Definition):
         registers = (owner(each, "cases") or owner(each, "mistake") for each in node.decorator_list)
@@ -41,17 +42,17 @@ def is_public(node: ast.stmt) -> bool:
 
 
 def is_wrong_entry(node: ast.stmt) -> bool:
-    """Return whether a statement is `exercise.wrong(...)`, alone or in a loop."""
+    """Return whether a statement registers wrong entries of a table, as `exercise.wrong(...)`."""
     return not isinstance(node, Definition) and any(owner(call, "wrong") for call in calls(node))
 
 
 def is_mistake(node: ast.stmt) -> bool:
-    """Return whether a statement is a definition with the decorator `exercise.mistake(...)`."""
+    """Return whether a statement is a function or class with the decorator `exercise.mistake(...)`."""
     return isinstance(node, Definition) and any(owner(each, "mistake") for each in node.decorator_list)
 
 
 def owner(node: ast.expr, attribute: str) -> str | None:
-    """Return the `x` of `x.attribute` or `x.attribute(...)`."""
+    """Return the name `x` if the expression is `x.attribute` or a call `x.attribute(...)`, else None."""
     node = node.func if isinstance(node, ast.Call) else node
     if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.value, ast.Name):
         return node.value.id
@@ -59,14 +60,14 @@ def owner(node: ast.expr, attribute: str) -> str | None:
 
 
 def calls(node: ast.AST, name: str | None = None) -> Iterator[ast.Call]:
-    """Yield the calls in `node`: all, or those of the function `name`."""
+    """Yield the calls inside `node`; only those of the function `name` if it is given."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and (name is None or (isinstance(each.func, ast.Name) and each.func.id == name)):
             yield each
 
 
 def head(node: ast.stmt) -> list[ast.AST]:
-    """Return the parts of a definition that are evaluated without its body."""
+    """Return the parts of a definition that run when it is defined, such as decorators and default values."""
     if isinstance(node, ast.FunctionDef):
         return [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
     return [*node.decorator_list] if isinstance(node, ast.ClassDef) else [node]
@@ -78,7 +79,7 @@ def without_decorators(node: ast.stmt) -> list[ast.AST]:
 
 
 def first_line(node: ast.stmt) -> int:
-    """Return the number of a statement's first line, decorators included."""
+    """Return the number of a statement's first line, which may be a decorator's."""
     decorators = node.decorator_list if isinstance(node, Definition) else []
     return min([node.lineno, *(each.lineno for each in decorators)])
 

@@ -1,1 +1,4 @@
-"""Exercises, observations of answers and verdicts; torch and the standard library alone."""
+"""Exercises, observations of answers, verdicts and cards.
+
+Imports only torch and the standard library.
+"""

@@ -1,4 +1,4 @@
-"""Byte counts of torch's allocators, read from the profiler's records."""
+"""Live and peak bytes of tensors, from the records of torch's profiler."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _CLOCKS = 100_000  # largest difference in ns between the profiler's clock and `
 
 
 class ProfilerInterfered(RuntimeError):
-    """A conflict over torch's profiler.
+    """A conflict between `live_bytes` and another use of torch's profiler.
 
-    It was already on when the block began, or was stopped meanwhile.
+    Either the profiler was on when the `live_bytes` block began, or the block stopped the profiler.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,10 @@ class ProfilerInterfered(RuntimeError):
 
 
 class LiveBytes:
-    """Bytes allocated since the block began: alive `now`, and the maximum, `peak`."""
+    """Counts of the bytes allocated inside a `live_bytes` block.
+
+    `now` is the number of bytes alive at this moment, `peak` the largest such number so far.
+    """
 
     def __init__(self) -> None:
         self._alive: dict[tuple[int, torch.device], int] = {}
@@ -49,13 +52,19 @@ class LiveBytes:
 
     @property
     def now(self) -> int:
-        """Bytes alive at this moment. Raises ProfilerInterfered if the profiler was stopped meanwhile."""
+        """Bytes allocated in the block and alive at this moment.
+
+        Raises ProfilerInterfered if the block stopped the profiler.
+        """
         self._read()
         return self._now
 
     @property
     def peak(self) -> int:
-        """Maximum of the bytes alive so far. Raises ProfilerInterfered if the profiler was stopped meanwhile."""
+        """Largest number of bytes alive at once so far.
+
+        Raises ProfilerInterfered if the block stopped the profiler.
+        """
         self._read()
         return self._peak
 
@@ -70,10 +79,10 @@ class LiveBytes:
             self._start()
 
     def _stop(self) -> None:
-        """Add up the events recorded since the start.
+        """Stop the profiler and update the counts with the allocations that it recorded.
 
-        The records include frees of memory that was allocated before the block. They are ignored.
-        Raises ProfilerInterfered if the profiler was stopped or restarted meanwhile.
+        Frees of memory that was allocated before the block are ignored.
+        Raises ProfilerInterfered if the block stopped or restarted the profiler.
         """
         self._running = False
         if not _profiler_enabled():
@@ -97,12 +106,13 @@ class LiveBytes:
 
 @contextmanager
 def live_bytes() -> Iterator[LiveBytes]:
-    """Measure the bytes of tensors that the block makes, from the allocation records of torch's profiler.
+    """Measure the bytes of the tensors that the block makes; yield a `LiveBytes`.
 
-    Counts memory kept by the graph (including `ctx` attributes and closures), gradients, intermediates and the scratch
-    memory of kernels. Does not count earlier allocations, NumPy's own arrays, other threads, single numbers, and the
-    random state that a checkpoint saves. Drop `.grad` first, or gradients are missed.
-    Raises ProfilerInterfered if torch's profiler is already on or is stopped meanwhile.
+    Counted are tensors kept by the graph (also in `ctx` attributes and closures), gradients, intermediates, and scratch
+    memory of kernels. Not counted are earlier allocations, NumPy's own arrays, other threads, single numbers, and the
+    random state that a checkpoint saves. Set `.grad` to None before the block: an existing gradient is reused and not
+    counted.
+    Raises ProfilerInterfered if torch's profiler is already on or if the block stops the profiler.
     """
     if _profiler_enabled():
         raise ProfilerInterfered
@@ -116,9 +126,9 @@ def live_bytes() -> Iterator[LiveBytes]:
 
 @contextmanager
 def without_profiler() -> Iterator[bool]:
-    """Stop torch's profiler if it is on, and restart it afterwards. Its records are lost.
+    """Turn torch's profiler off for the block; yield True if the profiler was on.
 
-    Yields whether it was on.
+    In that case the profiler is restarted after the block, but the records made before the block are lost.
     """
     on = _profiler_enabled()
     stop_profiler()
@@ -130,7 +140,7 @@ def without_profiler() -> Iterator[bool]:
 
 
 def stop_profiler() -> bool:
-    """Stop torch's profiler and return whether it was on."""
+    """Stop torch's profiler, and return True if the profiler was on."""
     on: bool = _profiler_enabled()
     if on:
         _disable_profiler()

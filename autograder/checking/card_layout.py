@@ -1,4 +1,4 @@
-"""Cards of verdicts, as plain text and as escaped, script-free HTML."""
+"""Cards that show a verdict, as text and as script-free HTML."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _ASPECT_SIGNS = {"right": "✓", "wrong": "✗", "waiting": "○"}
 
 
 def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
-    """Yield the card of a verdict in `language`, or one card per language if it is None."""
+    """Yield the card of a verdict in `language`.
+
+    If `language` is None, yield one card in English and one in Russian.
+    """
     from .. import exercises  # imported here because only a card needs the exercise itself; a verdict holds its name
 
     exercise = exercises.find(verdict.exercise, verdict.lesson)
@@ -31,9 +34,9 @@ def cards(verdict: Verdict, language: str | None) -> Iterator[Card]:
 
 
 class Card:
-    """The content of a card in one language.
+    """The sentences that show one verdict in one language.
 
-    `text` and `html` lay it out.
+    The methods `text` and `html` return the card as plain text and as HTML.
     """
 
     def __init__(self, verdict: Verdict, exercise: Exercise, language: str) -> None:
@@ -48,9 +51,9 @@ class Card:
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:
-        """Return an interface sentence.
+        """Return the interface sentence `id` in the card's language.
 
-        A parameter that is a sentence id is replaced by that sentence in the card's language.
+        A parameter that is itself the id of a sentence is replaced by that sentence.
         """
         said = {
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
@@ -59,13 +62,16 @@ class Card:
         return message(id, **said).read(self.language)
 
     def _has_aspects(self) -> bool:
-        """Tell whether to list the aspects. They are left out if an error ended the answer or nothing was run."""
+        """Return whether to list the aspects. Aspects are left out if the answer raised an error or was not run."""
         finding = self.verdict.finding
         ran = finding is None or (finding.aspect and not any(note.id.startswith("raised.") for note in finding.got))
         return self.verdict.state in ("passed", "not yet") and bool(ran)
 
     def _aspects(self) -> Iterator[tuple[str, str, str]]:
-        """Yield state, property and points of each aspect. An aspect without points is a condition for others."""
+        """Yield state, sentence and points of each aspect, all as text.
+
+        The points are empty for an aspect without points, which is only a condition for other aspects.
+        """
         says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
         for aspect in self.verdict.aspects:
             points = f"{aspect.earned:g}/{aspect.points:g}" if aspect.points else ""
@@ -73,7 +79,7 @@ class Card:
             yield aspect.state, says[aspect.name] + waiting, points
 
     def _rows(self, finding: Finding) -> Iterator[tuple[str, list[str]]]:
-        """Yield label and lines of each row: the call, its inputs and the result.
+        """Yield label and lines of each row of the card's table: the call, its inputs and its result.
 
         Inputs of hidden cases are never shown.
         """
@@ -95,7 +101,7 @@ class Card:
             yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
-        """Yield pairs of a sentence and a line of code to run."""
+        """Yield pairs for the end of the card: a sentence and a command that the learner can run next."""
         verdict, name = self.verdict, self.exercise.name
         if verdict.state == "passed" and self.exercise.asks_for != "dict":
             yield self._say("card.solution"), f'solution("{name}")'
@@ -108,7 +114,7 @@ class Card:
                 yield self._say("card.graph"), f"from autograder import draw; draw({finding.called})"
 
     def text(self) -> str:
-        """Return the card for a terminal."""
+        """Return the card as plain text."""
         lines = [f"{self.state} · {self.title} · {self.points}"]
         lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
         for label, said in self.rows:
@@ -119,9 +125,9 @@ class Card:
         return "\n".join(lines)
 
     def html(self) -> str:
-        """Return the card for a notebook or a feedback page.
+        """Return the card as HTML for a notebook or a feedback page.
 
-        It works on light and dark pages, in trusted and untrusted notebooks.
+        The HTML is readable on light and dark pages, and works in notebooks that Jupyter does not trust.
         """
         colour = _COLOURS[self.verdict.state]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'
@@ -142,14 +148,17 @@ class Card:
 
 
 def aside(inside: str) -> str:
-    """Return `inside` (HTML) in the frame of messages other than cards: replies and explanations of errors."""
+    """Return `inside` (HTML) in a box with a blue left border. Messages that are no cards use this box."""
     return _div(
         inside, "border-left:4px solid rgb(25,118,210);padding:.3em 1em;margin:.3em 0;line-height:1.5;max-width:52em"
     )
 
 
 def inline(text: str) -> str:
-    """Return escaped text with `code` spans. Nothing in an answer can become markup."""
+    """Return `text` as escaped HTML, with text between backticks in `<code>`.
+
+    Because all else is escaped, text from an answer cannot become markup.
+    """
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 

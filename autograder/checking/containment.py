@@ -1,4 +1,4 @@
-"""Containment of an answer's side effects: output, warnings, torch's switches, randomness, time."""
+"""Containment of an answer's side effects: output, warnings, torch's settings, randomness, time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ from .deadline import Deadline
 
 @dataclass(frozen=True)
 class _Switch:
-    """Access to one of torch's settings, and its default."""
+    """One of torch's global settings.
+
+    `read` and `write` access the setting, `default` is its default value.
+    """
 
     read: Callable[[], Any]
     write: Callable[[Any], Any]
@@ -62,9 +65,10 @@ _MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullm
 
 @contextmanager
 def as_in_a_fresh_process() -> Iterator[list[Note]]:
-    """Set every switch to its default for the block and restore it afterwards.
+    """Set each of torch's global settings to its default for the block, and restore the values afterwards.
 
-    A notebook's settings therefore change no verdict. Yields a note for each switch that was not at its default.
+    Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode and
+    all active modes. Yields a list with a note for each setting that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
     with torch.inference_mode(False) if inferring else nullcontext():
@@ -87,7 +91,10 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
 
 @contextmanager
 def _without_modes() -> Iterator[list[Any]]:
-    """Pop all function and dispatch modes for the block and push them again afterwards. Yields the modes."""
+    """Remove all of torch's active function and dispatch modes for the block.
+
+    Yields a list of the modes. The modes are activated again afterwards.
+    """
     functions = [_pop_torch_function_stack() for _ in range(_len_torch_function_stack())]
     dispatches = [_pop_torch_dispatch_stack(None) for _ in range(_len_torch_dispatch_stack())]
     try:
@@ -101,9 +108,9 @@ def _without_modes() -> Iterator[list[Any]]:
 
 @contextmanager
 def putting_back(notes: list[Note]) -> Iterator[None]:
-    """Undo everything that the block leaves switched, registered or open, and append a note for each.
+    """Undo what the block leaves behind: changed settings, global hooks, and open contexts of torch.
 
-    Threads cannot be stopped, only reported.
+    Appends a note to `notes` for each. Threads that still run are reported but cannot be stopped.
     """
     before = {name: switch.read() for name, switch in _SWITCHES.items()}
     level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
@@ -135,7 +142,10 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
 
 
 def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
-    """Remove the global module hooks that are not in `before`, and return whether there were any."""
+    """Remove the global module hooks that are not in `before`, and return whether there were any.
+
+    `before` maps the name of each registry in `torch.nn.modules.module` to its earlier content.
+    """
     found = False
     for name, hooks in before.items():
         registered = getattr(torch.nn.modules.module, name)
@@ -146,7 +156,10 @@ def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
 
 
 def _said(value: object) -> str:
-    """Return a setting's value for a card. On and off are sentence ids, resolved in the card's language."""
+    """Return the value of a setting as a note's parameter.
+
+    True and False become ids of sentences because a card shows "on" and "off" in the learner's language.
+    """
     return {True: "switch.on", False: "switch.off"}[value] if isinstance(value, bool) else str(value)
 
 
@@ -155,18 +168,19 @@ SHOWN = 300  # characters of a print, a warning or an error that reach a card
 
 
 class TimeIsUp(BaseException):
-    """The end of a run's time limit.
+    """The exception raised in an answer whose time is up.
 
-    It is no Exception, so that an answer's `except Exception` does not swallow it.
+    The base class is BaseException: an answer's `except Exception` does not catch it.
     """
 
 
 @contextmanager
 def undisturbed(notes: list[Note]) -> Iterator[None]:
-    """Contain everything an answer does to the process: output, warnings, the random state and torch's switches.
+    """Contain what an answer in the block does to the process: output, warnings, random state and torch's settings.
 
-    Appends prints, warnings and leftovers to `notes`. Captures file descriptor 2 as well: torch's C++ warnings go
-    there, and nbgrader gives 0 points for any stderr in a graded cell.
+    Appends a note to `notes` for printed text, for each warning, and for each setting that the block changed. File
+    descriptor 2 is captured, too, because torch's C++ code writes warnings there. nbgrader gives 0 points to a graded
+    cell with output on stderr.
     """
     printed = _Bounded()
     with (
@@ -191,7 +205,10 @@ def undisturbed(notes: list[Note]) -> Iterator[None]:
 
 
 def _as_a_learner_sees_them() -> None:
-    """Show every warning. As in Python itself, developer warnings show only if the learner's own code issues them."""
+    """Show every warning except developer warnings from libraries.
+
+    A DeprecationWarning that the learner's own code causes is shown, as in Python itself.
+    """
     warnings.simplefilter("always")
     for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning):
         warnings.simplefilter("ignore", category)  # torch issues one itself at the first forward-mode derivative
@@ -199,9 +216,10 @@ def _as_a_learner_sees_them() -> None:
 
 
 def _seed() -> None:
-    """Seed the default generators with 0.
+    """Seed torch's default generators, CPU and CUDA, with 0.
 
-    `torch.manual_seed(0)` does the same. Without CUDA it spends most of a short check on recording the seed for later.
+    Avoids `torch.manual_seed(0)`: without CUDA that call spends most of a short check on storing the seed for a later
+    start of CUDA.
     """
     torch.default_generator.manual_seed(0)
     if torch.cuda.is_initialized():
@@ -210,9 +228,9 @@ def _seed() -> None:
 
 @dataclass
 class _Bounded(io.TextIOBase):
-    """A text sink that keeps only the first characters.
+    """A text stream that keeps only the beginning.
 
-    It counts all of them. Printing 10 MB costs no memory.
+    The first `SHOWN` characters are kept, and all are counted. Printing 10 MB therefore costs no memory.
     """
 
     count: int = 0
@@ -230,7 +248,10 @@ class _Bounded(io.TextIOBase):
 
 @contextmanager
 def _captured_descriptor(number: int) -> Iterator[_Bounded]:
-    """Capture all output to a file descriptor. Python's redirection misses the output of C code."""
+    """Capture all output to file descriptor `number`, and yield an object with its first characters.
+
+    Redirecting `sys.stderr` would miss the output of C code. The text is available after the block.
+    """
     captured = _Bounded()
     with tempfile.TemporaryFile() as file:
         saved = os.dup(number)
@@ -246,7 +267,10 @@ def _captured_descriptor(number: int) -> Iterator[_Bounded]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Run torch on one thread: sums are the same everywhere, and small tensors do not wait for a busy core."""
+    """Run torch on one thread in the block.
+
+    Sums are then the same on every machine, and operations on small tensors do not wait for a busy core.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -257,9 +281,10 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in the running code after `seconds`, not counting time in which others had the processor.
+    """Raise TimeIsUp in the block after `seconds`.
 
-    There is no limit without a timer (Windows) or outside the main thread.
+    Time in which the process waited for a processor does not count. There is no limit on Windows, which lacks the
+    timer, or outside the main thread.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

@@ -1,17 +1,18 @@
-"""Limits of wall time that exclude waiting for a processor."""
+"""Time limits that do not count waiting for a processor."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
 
-_MOST = 3  # a limit is extended by at most this multiple of itself
+_MOST = 3  # a limit is extended by at most three times its length
 
 
 def waited(process: int) -> float:
-    """Return the seconds for which the main thread of a process was runnable but had no processor.
+    """Return the seconds for which a process was ready to run but had to wait for a processor.
 
-    Returns 0 for a process with children, which it may be waiting for, and on systems without `/proc`.
+    `process` is a process id, and only the main thread counts. Returns 0 for a process with children, because it may be
+    waiting for them, and on systems without `/proc`.
     """
     folder = Path(f"/proc/{process}/task/{process}")
     try:
@@ -23,9 +24,9 @@ def waited(process: int) -> float:
 
 
 class Deadline:
-    """A deadline, extended while the process waits for a processor.
+    """A time limit for a process, `seconds` from now.
 
-    It begins as `seconds` from now.
+    The limit is extended by the time that the process waits for a processor. `process` is the process id.
     """
 
     def __init__(self, seconds: float, process: int) -> None:
@@ -33,6 +34,6 @@ class Deadline:
         self._start, self._waited = monotonic(), waited(process)
 
     def left(self) -> float:
-        """Return the remaining seconds: 0 or less once the deadline has passed."""
+        """Return the seconds that remain; 0 or less if the limit has passed."""
         added = min(max(waited(self._process) - self._waited, 0), _MOST * self._seconds)
         return self._seconds + added - (monotonic() - self._start)

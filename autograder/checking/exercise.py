@@ -1,7 +1,7 @@
-"""Exercises: cases, a probe, and known mistakes as programs.
+"""Exercises: cases, a probe, aspects, and mistakes as programs.
 
-The probe observes an answer on a case. An exercise states no expected numbers: they are the probe's observations of
-the lesson's own solution. A mistake is recognised by comparison with the observations of the wrong program.
+An exercise states no expected results: the probe observes the lesson's solution to get them. The probe also observes
+every mistake's program. An answer with the same observation has made that mistake.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ Probe = Callable[[Any, "Case"], dict[str, object]]
 
 
 class Case(SimpleNamespace):
-    """The named inputs of one run.
+    """The named inputs of one run, as attributes.
 
-    Each run gets a fresh case, so an answer's changes to its inputs end with the run.
+    Every run gets new objects, because an answer may change its inputs.
     """
 
     def __repr__(self) -> str:
@@ -64,10 +64,10 @@ def _describe_input(value: object) -> str:
 
 @dataclass(frozen=True)
 class Aspect:
-    """One property of an answer, right or wrong, and its points.
+    """One property of an answer, right or wrong, with points.
 
-    `name` is the key of the observation. `says` names the property in words. An aspect counts only if all aspects in
-    `after` are right.
+    `name` is the key of its value in the observation, `says` the sentence that a card shows. An aspect is judged only
+    if all aspects named in `after` are right.
     """
 
     name: str
@@ -78,9 +78,9 @@ class Aspect:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A misconception: the resulting program, and a sentence that names it.
+    """A misconception as a program, with the sentence `says` that names it.
 
-    For a table of predictions the program is the mapping of its wrong entries.
+    In a table of predictions `program` is a dict of the wrong entries.
     """
 
     name: str
@@ -93,12 +93,15 @@ def _no_probe(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _lesson_of(module: str) -> str:
-    """Return the lesson of a module: leaf_tensors for autograder.exercises.leaf_tensors.predict_leaf."""
+    """Return the lesson of a module, such as leaf_tensors for autograder.exercises.leaf_tensors.snapshot."""
     return module.partition("exercises.")[2].partition(".")[0] or module
 
 
 def _plural(number: float, one: str, few: str, many: str) -> str:
-    """Return the Russian form of a noun after `number`."""
+    """Return the form of a Russian noun that follows `number`.
+
+    `one`, `few` and `many` are the forms after 1, 2 and 5.
+    """
     if number % 1 or (2 <= number % 10 <= 4 and not 12 <= number % 100 <= 14):
         return few
     return one if number % 10 == 1 and number % 100 != 11 else many
@@ -106,7 +109,7 @@ def _plural(number: float, one: str, few: str, many: str) -> str:
 
 @dataclass
 class Exercise:
-    """An exercise, made from its probe by the decorator `exercise`."""
+    """An exercise, as the decorator `exercise` makes it from a probe."""
 
     name: str
     lesson: str
@@ -134,7 +137,7 @@ class Exercise:
 
     @property
     def about(self) -> Text:
-        """The line under the exercise's heading in a lesson: kind, difficulty, minutes, points."""
+        """The line under an exercise's heading in a lesson: its kind, difficulty, minutes and points."""
         dots, kind, points = "●" * self.difficulty + "○" * (3 - self.difficulty), KINDS[self.kind], f"{self.points:g}"
         extra = Text("", "") if self.core else Text(" · extra", " · дополнительно")
         minutes = Text("minute" if self.minutes == 1 else "minutes", _plural(self.minutes, "минута", "минуты", "минут"))
@@ -145,25 +148,30 @@ class Exercise:
         )
 
     def cases(self, generate: Callable[[torch.Generator], Iterator[Case]]) -> None:
-        """Register `generate(rng)` as the generator of cases; a decorator.
+        """Register a generator of cases; used as a decorator.
 
-        The generator draws in float64 with `rand` and `randint`.
+        `generate(rng)` gets a seeded torch generator and yields cases. It draws in float64, with `rand` and `randint`
+        only.
         """
         self.generate = generate
 
     def draw(self, seed: str) -> list[Case]:
-        """Return the cases of `seed`: the same on every machine, with fresh objects at each call."""
+        """Return new cases drawn from `seed`. The same seed gives the same values on every machine."""
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
 
     def texts(self) -> Exercise:
-        """Return a copy that a notebook may show: texts and points, without probe, cases and mistakes."""
+        """Return a copy of the exercise with texts and points, but without probe, cases and mistakes.
+
+        Used in a process that runs student code.
+        """
         return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), mistakes={})
 
     def mistake(self, en: str, ru: str) -> Callable[[Any], Any]:
-        """Register a program as a mistake; a decorator.
+        """Return a decorator that registers a program as a mistake.
 
-        Raises ValueError if its name is taken, or if the exercise is a table of predictions.
+        `en` and `ru` are the sentence that names the mistake.
+        Raises ValueError if a mistake has this name, or if the exercise is a table of predictions.
         """
         if self.asks_for == "dict":
             raise ValueError(f"{self.name} asks for a table: register wrong entries with {self.name}.wrong(...)")
@@ -177,7 +185,8 @@ class Exercise:
     def wrong(self, name: str, entries: Mapping[str, object], en: str, ru: str) -> None:
         """Register wrong entries of a table of predictions as a mistake.
 
-        Raises ValueError if its name is taken, or if the exercise is no table.
+        `en` and `ru` are the sentence that names the mistake.
+        Raises ValueError if a mistake has this name, or if the exercise is no table.
         """
         if self.asks_for != "dict":
             raise ValueError(f"{self.name} asks for no table: register a program with @{self.name}.mistake(...)")
@@ -190,7 +199,11 @@ class Exercise:
 
 
 def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
-    """Return an `Aspect`. By default it waits for the first aspect of its exercise; with `after=()` for none."""
+    """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
+
+    `after` names the aspects that must be right before this one is judged. By default that is the first aspect of the
+    exercise.
+    """
     return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
 
 
@@ -199,7 +212,7 @@ EVERY_ENTRY = aspect(
     1,
     en="Every entry is what the function returns when it is called.",
     ru="Каждая строка таблицы совпадает с тем, что вернёт функция, когда её вызовут.",
-)  # the only aspect of every table of predictions
+)  # a table of predictions has this aspect and no other
 
 
 def exercise(
@@ -219,15 +232,15 @@ def exercise(
     withdrawn: bool = False,
     shows_graph: bool = False,
 ) -> Callable[[Probe], Exercise]:
-    """Return a decorator that turns a probe, `probe(answer, case) -> {aspect or evidence: value}`, into an `Exercise`.
+    """Return a decorator that turns a probe into an `Exercise`.
 
-    `asks` is the name a learner defines, by default the exercise's own. The probe finds it as an attribute of `answer`.
-    `asks_for` is the kind of that object: "function" or "class". A table of predictions is always a "dict".
-    Keys of the observation that are no aspects are evidence: they only help to tell mistakes apart.
-    `rtol` is the comparison's relative tolerance, `seconds` the limit for one case. `withdrawn` marks an exercise that
-    turned out to be wrong after its release: it keeps its cell, and everybody gets its points.
-    With `shows_graph` the card of a wrong answer explains how to draw the graph of the returned tensor.
-    Raises ValueError if the parts do not fit together.
+    The probe is called as `probe(answer, case)` and returns a dict of values, by aspect and by evidence. `asks` is the
+    name that a learner defines, by default the probe's name. The probe finds the learner's object as the attribute
+    `asks` of `answer`. `asks_for` is "function" or "class"; with `kind` "predict" a table, a dict, is asked for in any
+    case. `rtol` is the relative tolerance of comparisons, `seconds` the time limit for one case. `withdrawn` marks an
+    exercise found wrong after its release: its cell stays, and everybody gets its points. With `shows_graph` the card
+    of a wrong answer explains how to draw the graph of the returned tensor.
+    Raises ValueError if the arguments contradict each other.
     """
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")

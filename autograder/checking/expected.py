@@ -1,4 +1,4 @@
-"""Reference runs of solution, mistakes and given code on one seed."""
+"""Observations of an exercise's solution, mistakes and given code on one seed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .observe import Run, code_digest, decode_run, encode_run, observe
 
 @dataclass(frozen=True)
 class Expected:
-    """Reference observations of one exercise on the cases of one seed.
+    """The observations with which an answer to one exercise is compared.
 
-    `given` holds the runs of the code that the notebook starts from, and `given_code` its `code_digest`. Both are None
-    if there is none.
+    `solution`, `given` and each entry of `mistakes` hold one run per case of `seed`. `given_code` is the digest of the
+    given code's source. `given` and `given_code` are None if the exercise has no given code.
     """
 
     seed: str
@@ -49,7 +49,10 @@ class Expected:
 
 
 def expect(exercise: Exercise, solution: object, seed: str, given: object = None) -> Expected:
-    """Observe the solution, every mistake and the given code (None: there is none) on the cases of `seed`."""
+    """Observe the solution, every mistake and the given code on the cases of `seed`.
+
+    `given` is the given code's function or class, or None if there is none.
+    """
     programs = {name: as_answer(exercise, mistake.program, solution) for name, mistake in exercise.mistakes.items()}
     return Expected(
         seed,
@@ -61,9 +64,10 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 
 
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
-    """Return a mistake as an answer.
+    """Return a mistake's program in the form of an answer.
 
-    A class gets the learner's name, and a table is the solution's with the wrong entries.
+    A class is copied under the name that the exercise asks for. In a table of predictions, the mistake's wrong entries
+    replace those of the solution.
     """
     if exercise.asks_for == "dict":
         return {**solution, **program}
@@ -71,6 +75,9 @@ def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
 
 
 def _renamed(program: type, name: str) -> type:
-    """Return a copy of a class under another name: torch's errors name a Function's node after its class."""
+    """Return a copy of a class under another name.
+
+    A mistake needs the learner's name, because torch's errors contain the name of a custom Function.
+    """
     body = {key: value for key, value in vars(program).items() if key not in ("__dict__", "__weakref__")}
     return type(program)(name, program.__bases__, body)

@@ -1,6 +1,7 @@
-"""Inputs of cases: float64 values, formulas, and lineups of programs.
+"""Inputs of cases: float64 tensors, formulas, and lineups of programs.
 
-All of them draw from the case's own generator. Values are far from 0, so that a wrong result is not right by chance.
+Every random number comes from the generator that the case passes. Values are far from 0, because a wrong result could
+otherwise be right by chance.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from torch import Tensor
 
 
 class Formula:
-    """A function of tensors with its formula as `repr`, for cards."""
+    """A function of tensors with the text of its formula as `repr`.
+
+    Cards show the formula among the inputs of a case.
+    """
 
     def __init__(self, text: str, function: Callable[..., Tensor]) -> None:
         self.text = text
@@ -28,25 +32,28 @@ class Formula:
 
 
 def uniform(rng: torch.Generator, *shape: int) -> Tensor:
-    """Draw float64 values, uniform in [0.5, 2.5): far from 0, so that a forgotten term shows in every entry."""
+    """Draw a float64 tensor of this shape, uniform in [0.5, 2.5).
+
+    No value is near 0, and a forgotten term therefore changes every entry.
+    """
     return torch.rand(shape, generator=rng, dtype=torch.float64) * 2 + 0.5
 
 
 def signed(rng: torch.Generator, *shape: int) -> Tensor:
-    """Draw float64 values with magnitude uniform in [0.5, 2.5) and random sign."""
+    """Draw a float64 tensor of this shape, with magnitudes uniform in [0.5, 2.5) and random signs."""
     sign = torch.randint(0, 2, shape, generator=rng) * 2 - 1
     return uniform(rng, *shape) * sign
 
 
 def leaf(rng: torch.Generator, *shape: int) -> Tensor:
-    """Draw a float64 leaf that requires grad and has an empty `.grad`."""
+    """Draw a float64 tensor, uniform in [0.5, 2.5), that requires grad. Its `.grad` is None."""
     return uniform(rng, *shape).requires_grad_()
 
 
 def with_old_gradient(tensor: Tensor) -> Tensor:
-    """Fill `.grad` of `tensor`, as after an earlier backward pass, and return `tensor`.
+    """Fill `.grad` of `tensor` with values, as after an earlier backward pass, and return `tensor`.
 
-    Equal entries of `.grad` occur only where those of `tensor` are equal.
+    The values are `tensor` plus 100.
     """
     tensor.grad = 100 + tensor.detach()
     return tensor
@@ -55,7 +62,8 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
 class Lineup:
     """Right and wrong programs in a seeded random order.
 
-    Used by exercises that ask for a test. `wrong` maps the property that a rejecting test shows to the wrong program.
+    An exercise that asks for a test lets the learner's test judge each of them. `wrong` holds wrong programs by name.
+    The name says what a test catches if it rejects the program.
     """
 
     def __init__(self, rng: torch.Generator, right: Sequence[Any], wrong: Mapping[str, Any]) -> None:
@@ -67,9 +75,10 @@ class Lineup:
         return f"{len(self._programs)} × ..."
 
     def tried(self, accepts: Callable[[Any, bool], object]) -> tuple[list[object], dict[str, bool]]:
-        """Call `accepts(program, is_right)` for each program in the random order.
+        """Call `accepts(program, is_right)` for each program, in the random order drawn when the lineup was made.
 
-        Returns the results for the right programs, and by name whether each wrong program was rejected.
+        Returns a list of the results for the right programs. Also returns a dict that says by name whether a wrong
+        program was rejected.
         """
         said = {index: accepts(self._programs[index], index < self._right) for index in self._order}
         right = [said[index] for index in range(self._right)]
@@ -77,7 +86,10 @@ class Lineup:
 
 
 def nameless(function: Any, name: str) -> Any:
-    """Return a copy of a function under the neutral name `name`, so that its name gives nothing away."""
+    """Return a copy of a function that is called `name`.
+
+    A neutral name does not tell the learner's code whether the function is right or wrong.
+    """
     code = function.__code__.replace(co_name=name, co_qualname=name)
     made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     made.__annotations__, made.__module__ = function.__annotations__, "__main__"

@@ -1,4 +1,4 @@
-"""Judgement of observations against expected ones: points, first difference, recognised mistake."""
+"""Judgement of an answer's observations: aspects, first difference, recognised mistake."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _STUB = {"type": "NotImplementedError", "message": ""}
 
 
 def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str | None = None) -> Verdict:
-    """Return the verdict on an answer from its runs, one per case of `expected.seed`, in order.
+    """Return the verdict on an answer from its observations.
 
-    `code` is the answer's `code_digest`. An answer that behaves like the given code counts as an attempt only if its
-    code is known to differ.
+    `runs` has one observation for each case of `expected.seed`, in order. `code` is the `code_digest` of the answer, or
+    None if unknown. An answer that behaves like the given code counts as attempted only if `code` shows a changed
+    source.
     """
     edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
     said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
@@ -48,14 +49,18 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
 
 
 def _unexpected_edits(run: Run, right: Run) -> list[Note]:
-    """Return a note for each input that the answer changed in place and the solution did not."""
+    """Return a note for each input that the answer changed in place and the solution left alone.
+
+    `run` observed the answer, `right` the solution.
+    """
     return [Note("note.inputs", {"name": name}) for name in run.edited if name not in right.edited]
 
 
 def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
-    """Return a verdict if there is nothing to observe: a missing name, a wrong kind of object, or a table with gaps.
+    """Return a verdict if an exercise's answer cannot be observed, else None.
 
-    A withdrawn exercise is not observed, either: every answer passes. Returns None if the answer can be observed.
+    `namespace` is the learner's. The answer may be missing, of the wrong type, or a table with gaps. Every answer to a
+    withdrawn exercise passes without being observed.
     """
     if exercise.withdrawn:
         everything = {aspect.name: True for aspect in exercise.aspects}
@@ -76,7 +81,10 @@ def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
 
 
 def _is_a(wanted: str, answer: object) -> bool:
-    """Tell whether the answer is of the wanted kind. A class is no function, though it is callable."""
+    """Return whether `answer` is a "dict", a "class" or a "function", as `wanted` says.
+
+    A class does not count as a function, although it is callable.
+    """
     if wanted == "dict":
         return isinstance(answer, dict)
     return isinstance(answer, type) if wanted == "class" else callable(answer) and not isinstance(answer, type)
@@ -88,17 +96,20 @@ def _unfilled(exercise: Exercise, gaps: Sequence[str]) -> Verdict:
 
 
 def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
-    """Return a verdict on an answer that was not run."""
+    """Return a verdict on an answer that was not run. `why` is the note that a card shows as the cause."""
     return _verdict(exercise, state, {}, Finding(got=(why,)), None, ())
 
 
 def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
-    """Return the first aspect that is wrong although all aspects it waits for are right."""
+    """Return the first aspect that is wrong while all aspects in its `after` are right.
+
+    Returns None if there is none. `right` says by name whether an aspect is right.
+    """
     return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
 
 
 def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> dict[str, bool]:
-    """Return by aspect whether it is right on every case."""
+    """Return a dict that says by name whether an aspect is right on every case."""
 
     def everywhere(name: str) -> bool:
         return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
@@ -115,7 +126,7 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Diffe
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
-    """Return the first case on which the failing aspect is wrong, and the difference."""
+    """Return the first case on which the aspect `failing` is wrong, with the difference from the expected value."""
     for index, (run, right) in enumerate(zip(runs, expected.solution)):
         difference = _difference(exercise, failing.name, run, right)
         if difference is None:
@@ -145,9 +156,11 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
 
 
 def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
-    """Return the mistake that fails first in the same aspect with the same values on every case.
+    """Return the name of the mistake that shows the same behaviour as the answer, or None.
 
-    The other keys break ties. A failed budget or bool could have any cause: there the evidence has to agree as well.
+    The mistake fails first in the aspect `failing`, too, with the same values on every case. Of several such mistakes,
+    take the one with the most other values in common. A failed limit or a plain False can have many causes. In that
+    case all evidence must be the same, too.
     """
     if exercise.asks_for == "dict":
         return _recognise_table(exercise, runs, expected)
@@ -169,9 +182,9 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
 
 
 def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
-    """Return the mistake with all its wrong entries predicted.
+    """Return the name of the mistake whose wrong entries are all in the predicted table, or None.
 
-    Of several, return the one that explains the most entries.
+    Of several, return the one with the most wrong entries.
     """
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():
@@ -188,19 +201,28 @@ def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected
 
 
 def _wrong_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
-    """Return the names of the wrong entries in a table of predictions."""
+    """Return the names of the wrong entries in a table of predictions.
+
+    `run` holds the learner's table, `right` the true one.
+    """
     table, truth = _tables(exercise, run, right)
     return [entry for entry, value in truth.items() if compare(value, table[entry]) is not None]
 
 
 def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
-    """Return the names of the entries that a table of predictions lacks."""
+    """Return the names of the entries that a table of predictions lacks.
+
+    `run` holds the learner's table, `right` the true one.
+    """
     table, truth = _tables(exercise, run, right)
     return [entry for entry in truth if entry not in table]
 
 
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the predicted and the true table. Both are empty if the exercise asks for no table."""
+    """Return the learner's table of predictions and the true one.
+
+    Both are empty if the exercise is no table of predictions.
+    """
     key = exercise.aspects[0].name
     table, truth = run.values.get(key), right.values.get(key)
     if exercise.asks_for != "dict" or not isinstance(table, dict) or not isinstance(truth, dict):
@@ -214,9 +236,10 @@ def _all_same(exercise: Exercise, runs: Sequence[Run], others: Sequence[Run]) ->
 
 
 def _same(exercise: Exercise, name: str, run: Run, other: Run) -> bool:
-    """Tell whether two runs agree under `name`.
+    """Return whether two runs show the same value under `name`.
 
-    Errors agree if their texts agree apart from numbers, budgets if both are kept or both exceeded.
+    Errors are the same if their texts differ only in numbers. Counts with a limit (`AtMost`) are the same if both are
+    within the limit or both are over it.
     """
     if run.raised or other.raised:
         return run.raised is not None and other.raised is not None and _kind(run) == _kind(other)

@@ -1,7 +1,7 @@
-"""Observation of an answer by a probe, as plain data.
+"""Observation of an answer: runs of the probe, returned as plain data.
 
-Contains the side effects of the answer, and runs in its process. It decides nothing, because only `judge` knows the
-expected values.
+An observation is made in the process that runs the answer, and contains the answer's side effects. Nothing is judged
+here, because only `judge` knows the expected results.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from .values import canonical, decode, encode
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception that ended a run, with enough detail for a card.
+    """An exception that ended a run, as data for a card.
 
-    `whose` (its origin) is "answer" or "ours".
+    `whose` is "answer" if the learner's code caused the exception, and "ours" if the exercise did. `id` and
+    `parameters` make the card's sentence. `line` and `code` are the learner's line that failed.
     """
 
     whose: str
@@ -47,7 +48,8 @@ class Raised:
 class Run:
     """The observation of one case.
 
-    Holds `values` by aspect or evidence, or the exception `raised`.
+    Holds `values` by aspect or evidence, or the exception `raised`. `called` and `inputs` are the call and its inputs
+    as text. `edited` names the inputs that the answer changed in place.
     """
 
     values: dict[str, Any]
@@ -59,42 +61,45 @@ class Run:
 
 
 class AnswerRaised(Exception):
-    """An exception of the learner's function, called by the probe.
+    """An exception raised by the learner's function when the probe called it.
 
-    It is chained as `__cause__`.
+    The original exception is its `__cause__`.
     """
 
 
 class CannotBeUsed(AnswerRaised):
-    """A failure to use the value that the learner's function returned.
+    """An error in using a value returned by the learner's function.
 
-    The value is not of the kind that the exercise asks for. The original exception is chained as `__cause__`.
+    The value is not what the exercise asks for. The original exception is its `__cause__`.
     """
 
 
 class WrongArguments(Exception):
-    """A mismatch between the signature of the learner's function and the exercise."""
+    """A call that does not fit the signature of the learner's function."""
 
 
 class ReplacedName(Exception):
-    """A learner's tensor that overrides an attribute of `torch.Tensor`.
+    """A tensor from the learner that overrides an attribute of `torch.Tensor`.
 
-    The argument is the attribute's name.
+    The argument is the name of the attribute.
     """
 
 
 def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
-    """Run `exercise` on every case of `seed`. `answer` is the object that the learner called `exercise.asks`.
+    """Run an exercise's probe on every case of `seed`, and return one observation per case.
 
-    Never raises, whatever the answer does, except KeyboardInterrupt if the learner pressed Ctrl+C. After a case exceeds
-    the time limit, the other cases are not run and count as exceeding it, too.
+    `answer` is the object that the learner has named `exercise.asks`. Raises nothing except KeyboardInterrupt when the
+    user presses Ctrl+C. After a case has exceeded the time limit, later cases are not run and get the same observation.
     """
     with as_in_a_fresh_process() as unusual:
         return observe_in_order(exercise, answer, seed, unusual)
 
 
 def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
-    """Do the work of `observe` inside `as_in_a_fresh_process`; `unusual` are the notes from there."""
+    """Do the work of `observe` in a block of `as_in_a_fresh_process`.
+
+    `unusual` is the list of notes that this block yields.
+    """
     runs: list[Run] = []
     for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
         too_long = runs and runs[-1].raised and runs[-1].raised.id in overlong.IDS
@@ -103,7 +108,11 @@ def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: lis
 
 
 def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Case, unusual: list[Note]) -> Run:
-    """Observe one run. `untouched` is a second copy of the case, to detect changed inputs."""
+    """Observe the answer on one case.
+
+    `untouched` is a second copy of the case, with which changed inputs are detected. `unusual` are notes that the
+    observation includes.
+    """
     inputs, notes = repr(case), list(unusual)
     call = "" if exercise.asks_for == "class" else _call(exercise.asks, answer, case)
     values: dict[str, Any] = {}
@@ -121,7 +130,7 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
             raised = _explain(error, answer, exercise)
             held = overlong.resident() - held
         edited = tuple(_edited(case, untouched))
-    if raised and raised.id == "raised.time":  # a leftover may be the probe's own, interrupted halfway
+    if raised and raised.id == "raised.time":  # a setting may still be changed because the probe was interrupted
         why = overlong.reason(raised.parameters, notes, held)
         raised = replace(raised, id=why.id, parameters=why.parameters)
         notes = [note for note in notes if not note.id.startswith("note.left.")]
@@ -129,9 +138,9 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 
 
 def _call(name: str, answer: object, case: Case) -> str:
-    """Return the call as a learner would write it.
+    """Return the call of the answer as a learner would write it, such as `name(case.x)`.
 
-    Fields of the case beyond the answer's arguments belong to the probe.
+    Further attributes of the case, beyond the answer's parameters, are for the probe only.
     """
     fields = [f"case.{field}" for field in vars(case)]
     try:
@@ -144,9 +153,10 @@ def _call(name: str, answer: object, case: Case) -> str:
 
 
 def code_digest(answer: object) -> str | None:
-    """Return a hash of a function's source without comments and white space, or None if no source is available.
+    """Return a hash of an answer's source without comments and white space.
 
-    For a class it hashes the source of its methods: in a notebook only these have a source.
+    Returns None if no source is available. For a class the source of its methods is hashed, because a notebook keeps no
+    source of the class itself.
     """
     try:
         source = "\n".join(inspect.getsource(function) for function in functions_of(answer))
@@ -159,7 +169,10 @@ def code_digest(answer: object) -> str | None:
 
 
 def _marking(answer: object) -> object:
-    """Return a function wrapped so that exceptions of a call are attributed to the learner; other objects unchanged."""
+    """Return the learner's function wrapped: errors in a call become AnswerRaised, WrongArguments or ReplacedName.
+
+    Other objects are returned unchanged.
+    """
     if not callable(answer) or isinstance(answer, type):
         return answer
     function: Callable[..., object] = answer
@@ -182,7 +195,10 @@ def _marking(answer: object) -> object:
 
 
 def _refuse_replaced(*values: object) -> None:
-    """Raise ReplacedName if a tensor in `values` overrides attributes, so that a probe could not trust it."""
+    """Raise ReplacedName if a tensor in `values` overrides an attribute of `torch.Tensor`.
+
+    A probe cannot trust such a tensor.
+    """
     name = find_replaced(*values)
     if name is not None:
         raise ReplacedName(name)
@@ -190,7 +206,10 @@ def _refuse_replaced(*values: object) -> None:
 
 @contextmanager
 def using_answer() -> Iterator[None]:
-    """Attribute exceptions in the block to the learner, for a probe that works with a returned value."""
+    """Turn exceptions in the block into CannotBeUsed.
+
+    A probe writes such a block around code that works with a value returned by the learner's function.
+    """
     try:
         yield
     except (AnswerRaised, WrongArguments, ReplacedName):
@@ -225,7 +244,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
 
 
 def _said(error: BaseException) -> str:
-    """Return the text of an exception in one line that fits a card."""
+    """Return the text of an exception, shortened to one line of a card."""
     try:
         return textwrap.shorten(str(error), SHOWN, placeholder=" …")
     except Exception:  # an exception class of the answer may be broken as well
@@ -233,10 +252,10 @@ def _said(error: BaseException) -> str:
 
 
 def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise) -> tuple[int, str] | None:
-    """Return line number and code of the innermost frame that runs in the answer's own namespace.
+    """Return line number and source of the innermost traceback frame that is in the answer's code, or None.
 
-    A mistake shares its namespace with the probe. There, only frames inside the mistake's own code count. A mistake and
-    a learner who makes it thus give the same observation.
+    A mistake is defined in the same module as the probe. For a mistake only frames inside its own functions count. The
+    observation of a mistake is thus the same as that of a learner who makes the mistake.
     """
     functions = functions_of(answer)
     namespace = functions[0].__globals__ if functions else None
@@ -255,14 +274,14 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
 
 
 def functions_of(answer: object) -> list[FunctionType]:
-    """Return a function itself in a list, or the functions of a class."""
+    """Return the functions of an answer: the answer itself in a list, or the methods of a class."""
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]
     return [function for function in unwrapped if isinstance(function, FunctionType)]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a function's code object and those of everything defined inside it."""
+    """Yield a function's code object and the code objects of everything defined inside the function."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -270,7 +289,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _edited(case: Case, untouched: Case) -> Iterator[str]:
-    """Yield the names of the inputs with changed tensors. Modules and optimizers are meant to change."""
+    """Yield the names of the inputs whose tensors the answer changed.
+
+    Modules and optimizers are not looked at, because an answer may change them.
+    """
     for name, before in vars(untouched).items():
         old, new = list(_tensors(before)), list(_tensors(getattr(case, name, None)))
         if len(old) != len(new) or not all(map(_same, old, new)):
@@ -278,7 +300,7 @@ def _edited(case: Case, untouched: Case) -> Iterator[str]:
 
 
 def _same(old: torch.Tensor, new: torch.Tensor) -> bool:
-    """Tell whether two tensors agree in `requires_grad`, shape, device and numbers."""
+    """Return whether two tensors have the same `requires_grad`, shape, device and numbers."""
     if (old.requires_grad, old.shape, old.device) != (new.requires_grad, new.shape, new.device):
         return False
     return old.is_meta or torch.equal(old.detach().nan_to_num(), new.detach().nan_to_num())
@@ -296,7 +318,10 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def encode_run(run: Run) -> dict[str, Any]:
-    """Return the judged part of a run as JSON data."""
+    """Return a run as JSON data: values and edited inputs, or the exception.
+
+    Left out are parts that only a card shows.
+    """
     if run.raised:
         raised = {"whose": run.raised.whose, "id": run.raised.id, "parameters": run.raised.parameters}
         return {"raised": raised}
@@ -305,7 +330,10 @@ def encode_run(run: Run) -> dict[str, Any]:
 
 
 def decode_run(data: dict[str, Any]) -> Run:
-    """Return the run that `encode_run` wrote. Raises ValueError for anything else."""
+    """Return the run that `encode_run` encoded.
+
+    Raises ValueError if the data is no encoded run.
+    """
     match data:
         case {"raised": {"whose": str(whose), "id": str(id), "parameters": dict(parameters)}}:
             return Run({}, Raised(whose, id, parameters))

@@ -1,6 +1,6 @@
 """Detection of tensors that override attributes of `torch.Tensor`.
 
-A class or an instance can override them, and then a probe cannot trust the attributes.
+A subclass or an instance can override an attribute such as `is_leaf`. A probe would then read a forged value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEEPEST = 8
 
 
 def find_replaced(*values: object) -> str | None:
-    """Return the first attribute of `torch.Tensor`, such as "is_leaf", that a tensor in `values` overrides, or None.
+    """Return the name of the first attribute of `torch.Tensor` that a tensor in `values` overrides, or None.
 
     Searches lists, tuples, dicts, namespaces, modules, optimizers and gradients. Runs no code of the tensors.
     """
@@ -50,7 +50,7 @@ def _tensors(values: Iterable[object], depth: int) -> Iterator[torch.Tensor]:
 
 
 def _may_have_gradient(tensor: torch.Tensor) -> bool:
-    """Return whether `.grad` can be read without a warning."""
+    """Return whether `.grad` of a tensor can be read without a warning."""
     try:
         return tensor.is_leaf or tensor.retains_grad
     except RuntimeError:  # a view of a base that was edited in a way that torch forbids

@@ -1,4 +1,4 @@
-"""Reasons for which an answer exceeded its time limit."""
+"""Causes of an exceeded time limit: endless output, used memory, or another."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from pathlib import Path
 from ..language import Note
 
 IDS = ("raised.time", "raised.flood", "raised.memory")
-_FLOOD, _HOG = 1_000_000, 1 << 30  # characters printed and bytes taken; above these it is no simple endless loop
+_FLOOD, _HOG = 1_000_000, 1 << 30  # printed characters and taken bytes from which the card names them as the cause
 
 
 def resident() -> int:
-    """Return the resident memory of this process in bytes, or 0 if the system does not report it (not Linux)."""
+    """Return the resident memory of this process in bytes.
+
+    Returns 0 where the system does not report it (not Linux).
+    """
     try:
         return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -20,9 +23,10 @@ def resident() -> int:
 
 
 def reason(parameters: dict[str, object], notes: list[Note], taken: int) -> Note:
-    """Return the note for a run that exceeded its time limit.
+    """Return the note that explains a run that exceeded its time limit.
 
-    `notes` are the run's own notes, `taken` is the memory in bytes that it took.
+    `parameters` are those of the note, `notes` the notes of the run. `taken` is the number of bytes by which the run
+    increased the process's memory.
     """
     printed = sum(int(str(note.parameters["count"])) for note in notes if note.id == "note.printed")
     if printed >= _FLOOD:

@@ -1,8 +1,8 @@
-"""Observed values: their canonical form, their comparison, and a safe encoding.
+"""Observed values: plain form, comparison, and encoding as JSON.
 
-An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists, tuples and dicts of these.
-`canonical` replaces everything else, and nothing is ever unpickled. An observation may therefore come from a process
-that is not trusted.
+An observation is plain data: None, bool, int, float, str, tensor, `AtMost`, and lists and dicts of these. `canonical`
+replaces any other value by the name of its type, and nothing is ever unpickled. An observation can therefore be read
+safely from a process that is not trusted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _MOST_ITEMS, _MOST_DEPTH, _MOST_TEXT = 10_000, 8, 20_000
 
 @dataclass(frozen=True)
 class AtMost:
-    """A budget: `used` of `limit` allowed.
+    """A count with a limit: `used` of the `limit` that is allowed.
 
-    The limit follows from the case's sizes, never from a solution.
+    The limit is computed from the sizes of the case, not from a solution.
     """
 
     limit: int
@@ -35,9 +35,9 @@ class AtMost:
 
 @dataclass(frozen=True)
 class Other:
-    """A placeholder for a value that is no observation.
+    """A placeholder for a value that is no plain data.
 
-    Only its kind is kept. Examples are a generator, a module and a tensor on meta.
+    `kind` is the name of the value's type, for example of a module or a generator.
     """
 
     kind: str
@@ -45,9 +45,9 @@ class Other:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between an observed and an expected value.
+    """A difference between an observed and an expected value.
 
-    `id` is the id of a sentence, `parameters` are its parameters.
+    `id` is the id of a sentence that describes it, `parameters` are the sentence's parameters.
     """
 
     id: str
@@ -55,9 +55,10 @@ class Difference:
 
 
 def canonical(value: object, _depth: int = 0) -> Any:
-    """Return `value` as an observation. Never raises and never runs the value's own code.
+    """Return `value` as plain data, with `Other` in place of anything else.
 
-    Tensors are detached, cloned and moved to the CPU. Subclasses lose their class, so that none can misreport itself.
+    Never raises and never runs the value's own code. Tensors are detached, copied and moved to the CPU, and subclasses
+    become plain `torch.Tensor`.
     """
     if value is None or type(value) in (bool, int, str):
         return value[:_MOST_TEXT] if isinstance(value, str) else value
@@ -90,7 +91,10 @@ def _canonical_tensor(tensor: torch.Tensor) -> torch.Tensor | Other:
 
 
 def number(value: object) -> object:
-    """Convert a one-element tensor, a NumPy number or a fraction to a Python number; return other values unchanged."""
+    """Return a one-element tensor, a NumPy number or a fraction as a Python number.
+
+    Other values are returned unchanged.
+    """
     if isinstance(value, torch.Tensor):
         return value.detach().item() if value.numel() == 1 and not value.is_meta else value
     if isinstance(value, SupportsFloat) and not isinstance(value, (bool, int)):
@@ -100,9 +104,9 @@ def number(value: object) -> object:
 
 
 def entries(table: dict[str, object]) -> dict[str, object]:
-    """Return a table of predictions with its entries in canonical spelling.
+    """Return a table of predictions with entries in a uniform form.
 
-    A one-element tensor becomes its number, an exception the name of its class, a `torch.Size` a tuple.
+    A one-element tensor becomes a number, an exception the name of its class, a `torch.Size` a tuple.
     """
 
     def plain(value: object) -> object:
@@ -117,11 +121,12 @@ def entries(table: dict[str, object]) -> dict[str, object]:
 
 
 def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> Difference | None:
-    """Return None if `got` is right, else a difference that does not reveal the expected numbers.
+    """Return None if `got` equals `expected` within the tolerance, else the difference.
 
-    Tensors must agree in shape, then dtype, then in every entry. The tolerance is `rtol` times the expected tensor's
-    largest magnitude; NaN agrees with NaN only. An int may replace a float.
-    A budget is right if `used` keeps the *expected* limit. `what` is the path of the compared part.
+    The difference does not reveal expected numbers. Tensors must agree in shape, dtype and every entry. The tolerance
+    is `rtol` times the expected tensor's largest magnitude. NaN equals only NaN. An int may replace a float. An
+    `AtMost` is right if its `used` is at most the *expected* limit. `what` is the position of the value in a list or
+    dict, such as `grads[0]`, or empty.
     """
     if isinstance(expected, AtMost):
         if not isinstance(got, AtMost):
@@ -145,7 +150,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
 
 
 def _at(path: str) -> str:
-    """Return the prefix that names the part of a list or dict; empty for the whole."""
+    """Return the start of a sentence that names a position in a list or dict, empty for the whole value."""
     return f"`{path}`: " if path else ""
 
 
@@ -208,7 +213,10 @@ def _same_scalar(expected: Any, got: Any, rtol: float) -> bool:
 
 
 def describe(value: Any) -> str:
-    """Return a short, language-neutral name of a value for a card. Tensors show shape and dtype, numbers six digits."""
+    """Return a short text for a value, the same in English and Russian.
+
+    Tensors show shape and dtype, numbers six digits.
+    """
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
             dtype = "" if value.dtype == torch.float32 else f" {str(value.dtype).removeprefix('torch.')}"
@@ -232,9 +240,9 @@ def describe(value: Any) -> str:
 
 
 def encode(value: Any) -> Any:
-    """Return a canonical observation as JSON data, exact to the bit.
+    """Return plain data from `canonical` as JSON data, without loss of precision.
 
-    A tensor becomes a flat list of numbers, its shape and its dtype.
+    A tensor becomes a flat list of numbers with its shape and its dtype.
     """
     if isinstance(value, torch.Tensor):
         flat = torch.view_as_real(value).flatten() if value.is_complex() else value.flatten()
@@ -254,7 +262,10 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """Return the observation that `encode` wrote. Raises ValueError for anything that `encode` does not write."""
+    """Return the plain data that `encode` encoded.
+
+    Raises ValueError if the data is not in the form that `encode` writes.
+    """
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     if isinstance(data, list):

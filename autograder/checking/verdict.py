@@ -1,7 +1,8 @@
-"""Verdicts: a record, its JSON form, and access to its card.
+"""Verdicts: a record, its JSON form, and its display as a card.
 
-The record holds ids and parameters. Sentences are chosen when it is displayed, so a stored verdict can be shown in
-either language. Its `repr` is the earned points as a plain number, because nbgrader reads that from a graded cell.
+A verdict holds ids and parameters. Sentences are chosen at display, and a stored verdict can therefore be shown in
+English or Russian. The `repr` is the earned points as a plain number, because nbgrader reads the points from the cell's
+output.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ MIME = "application/vnd.autograder.verdict+json"
 
 @dataclass(frozen=True)
 class AspectResult:
-    """One aspect of an answer: "right", "wrong", or "waiting" for another aspect."""
+    """The result for one aspect: possible points, earned points, state.
+
+    The state is "right", "wrong", or "waiting" if another aspect must be right first.
+    """
 
     name: str
     points: float
@@ -28,7 +32,10 @@ class AspectResult:
 
 @dataclass(frozen=True)
 class Finding:
-    """The first difference: its case, the call, and the result."""
+    """The first case on which an answer is wrong.
+
+    Holds the wrong aspect, the case's seed and number, the call, its inputs, and notes on the result.
+    """
 
     aspect: str = ""
     seed: str = ""
@@ -40,9 +47,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of `check`, which a gradebook stores.
+    """The result of a check, as a gradebook stores it.
 
-    `state` is one of `STATES`.
+    `state` is one of `STATES`, `mistake` the name of the recognised mistake.
     """
 
     exercise: str
@@ -64,7 +71,10 @@ class Verdict:
         return sum(aspect.points for aspect in self.aspects)
 
     def points_out_of(self, worth: float) -> float:
-        """Return the earned share of the maximum as points out of `worth`, rounded to two decimals."""
+        """Return the earned points, rescaled as if the exercise were worth `worth` points.
+
+        The result is rounded to two decimals.
+        """
         return round(worth * self.points / self.maximum, 2) if self.maximum else 0.0
 
     def __repr__(self) -> str:
@@ -74,13 +84,16 @@ class Verdict:
         return self.text(self.language)
 
     def text(self, language: str | None) -> str:
-        """Return the card as plain text, in `language`, or in both languages if it is None."""
+        """Return the card as plain text in `language`, or in English and Russian if `language` is None."""
         from .card_layout import cards  # imported here because a card needs more than a record does
 
         return "\n\n".join(card.text() for card in cards(self, language))
 
     def html(self, language: str | None) -> str:
-        """Return the card as escaped HTML without scripts, in `language`, or in both languages if it is None."""
+        """Return the card as escaped HTML without scripts.
+
+        If `language` is None, return one card in English and one in Russian.
+        """
         from .card_layout import cards
 
         return "".join(card.html() for card in cards(self, language))
@@ -92,12 +105,15 @@ class Verdict:
         return {MIME: self.to_json()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the whole record as JSON data."""
+        """Return the verdict as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """Return the verdict that `to_json` wrote. Raises KeyError or TypeError for anything else."""
+        """Return the verdict that `to_json` wrote.
+
+        Raises KeyError or TypeError if the data is in another form.
+        """
 
         def notes(items: list[dict[str, Any]]) -> tuple[Note, ...]:
             return tuple(Note(**item) for item in items)

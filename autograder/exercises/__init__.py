@@ -1,8 +1,8 @@
-"""Lookup of exercises: a package per lesson, a module per exercise, ours or private.
+"""Lookup of lessons and exercises by name.
 
-`EXERCISES` in a lesson's package lists its exercises in order. Each is in the module of its name, and `key.json` holds
-the built answer key: observations, no solution code. A private notebook has its lesson in `exercises/` next to it. A
-private lesson may also be a single module, with its key in `keys/`.
+A lesson is a package, or in a private lesson a single module. `EXERCISES` in the package lists the exercises in order,
+each with a module of its own name. The file `key.json` holds the key: observations, no code. A private lesson is an
+instructor's own: `exercises/` beside the notebook holds its package, or its module with the key in `keys/`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PACKAGED = Path(__file__).parent
 
 
 class Unknown(LookupError):
-    """A missing lesson or exercise.
+    """An error for the name of a missing lesson or exercise.
 
-    `says` is a message for a learner that offers the nearest names.
+    `says` is a message for the learner with the most similar names.
     """
 
     def __init__(self, what: str, name: str, known: list[str]) -> None:
@@ -43,21 +43,25 @@ class Unknown(LookupError):
         super().__init__(self.says.en)
 
 
-_provided: dict[str, dict[str, Exercise]] = {}  # by lesson; filled in a process without access to the modules
+_provided: dict[str, dict[str, Exercise]] = {}  # by lesson; see `provide`
 
 
 def provide(lesson: str, known: dict[str, Exercise]) -> None:
-    """Make `load` and `find` return these exercises from now on, in a graded process that has no modules."""
+    """Make `load` and `find` return these exercises for a lesson from now on.
+
+    Used in a process that runs student code, which cannot read the modules.
+    """
     _provided[lesson] = known
 
 
-_loaded_from: dict[Path, None] = {}  # folders of lessons loaded by path, anywhere: an author's
+_loaded_from: dict[Path, None] = {}  # folders of private lessons that were loaded by their path
 
 
 def folders() -> Iterator[Path]:
-    """Yield the folders of lessons, the course's own first, so that a submitted file cannot shadow it.
+    """Yield the folders that contain lessons, the course's own first.
 
-    The others are looked up lazily, because most lookups need only the first.
+    A submitted file can therefore not replace an exercise of the course. Later folders are looked up only when needed,
+    because most lookups end at the first.
     """
     yield PACKAGED
     for folder in dict.fromkeys([Path.cwd() / "exercises", *_loaded_from]):
@@ -66,18 +70,21 @@ def folders() -> Iterator[Path]:
 
 
 def lessons() -> list[str]:
-    """Return the names of all lessons with exercises."""
+    """Return the names of all lessons with exercises, sorted."""
     return sorted({*_provided, *(path.stem for folder in folders() for path in lesson_paths(folder))})
 
 
 def bare(lesson: str) -> str:
-    """Return a lesson's name without its number: gradient_accumulation for 03_gradient_accumulation."""
+    """Return a lesson's name without its number, such as gradient_accumulation for 03_gradient_accumulation."""
     number, _, rest = lesson.partition("_")
     return rest if number.isdigit() and rest else lesson
 
 
 def load(lesson: str) -> dict[str, Exercise]:
-    """Return the exercises of a lesson by name, in its order. Raises Unknown."""
+    """Return the exercises of a lesson by name, in the lesson's order.
+
+    Raises Unknown if there is no such lesson.
+    """
     if bare(lesson) in _provided:
         return _provided[bare(lesson)]
     path = _path(lesson)
@@ -87,9 +94,10 @@ def load(lesson: str) -> dict[str, Exercise]:
 
 
 def find(name: str, lesson: str | None = None) -> Exercise:
-    """Return the exercise called `name`, in `lesson` or in any lesson. Raises Unknown.
+    """Return the exercise called `name` in `lesson`, or in any lesson if `lesson` is None.
 
-    Imports one module if the lesson is a package.
+    Imports only this exercise's module if the lesson is a package.
+    Raises Unknown if there is no such exercise.
     """
     for each in lessons() if lesson is None else [lesson, *lessons()]:
         path = None if bare(each) in _provided else _path(each)
@@ -102,32 +110,35 @@ def find(name: str, lesson: str | None = None) -> Exercise:
 
 
 def _path(lesson: str) -> Path | None:
-    """Return the path of a lesson's package or single module, or None."""
+    """Return the path of a lesson's package or module, or None if there is no such lesson."""
     return next((path for folder in folders() if (path := lesson_path(folder, bare(lesson)))), None)
 
 
 def lesson_paths(folder: Path) -> Iterator[Path]:
-    """Yield the packages and single modules of the lessons in `folder`."""
+    """Yield the path of each lesson's package or module in `folder`."""
     yield from sorted(file.parent for file in folder.glob("*/__init__.py"))
     yield from sorted(file for file in folder.glob("*.py") if file.stem != "__init__")
 
 
 def lesson_path(folder: Path, name: str) -> Path | None:
-    """Return the path of the package or single module of a lesson in `folder`, or None."""
+    """Return the path of a lesson's package or module in `folder`, or None if there is none."""
     found = (each for each in (folder / name / "__init__.py", folder / f"{name}.py") if each.is_file())
     file = next(found, None)
     return file.parent if file and file.stem == "__init__" else file
 
 
 def module_files(path: Path) -> dict[str, Path]:
-    """Return the files of a lesson by module name. The name of a package's `__init__`, or a single module, is ""."""
+    """Return the files of a lesson by module name.
+
+    The key "" stands for a package's `__init__.py`, or for a lesson's only module.
+    """
     if path.is_file():
         return {"": path}
     return {"" if file.stem == "__init__" else file.stem: file for file in sorted(path.glob("*.py"))}
 
 
 def path_of(exercise: Exercise) -> Path:
-    """Return the path of the package or single module in which `exercise` is defined."""
+    """Return the path of the package or module of the lesson to which `exercise` belongs."""
     file = Path(inspect.getfile(exercise.probe))
     in_package = file.parent.name == exercise.lesson and (file.parent / "__init__.py").is_file()
     return file.parent if in_package else file
@@ -135,13 +146,20 @@ def path_of(exercise: Exercise) -> Path:
 
 @cache
 def load_path(path: Path) -> dict[str, Exercise]:
-    """Return the exercises of one lesson, in its order. Raises ImportError, and any exception of a module."""
+    """Return the exercises of the lesson at `path` by name, in the lesson's order.
+
+    Raises ImportError if the package does not list its exercises.
+    Raises what a module raises when it is imported.
+    """
     names = _listed(path) if path.is_dir() else ()
     return {name: _exercise(path, name) for name in names} if names else defined_in({"": _module(path)})
 
 
 def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
-    """Return the exercises of a lesson by name, in its order, from its modules by name."""
+    """Return the exercises that a lesson's imported modules define, in the lesson's order.
+
+    `modules` maps module names to modules, with the names that `module_files` uses.
+    """
     own = modules[""]
     if hasattr(own, "EXERCISES"):
         return {name: getattr(modules[name], name) for name in own.EXERCISES}
@@ -149,10 +167,11 @@ def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
 
 
 def modules_of(lesson: str, sources: Mapping[str, str]) -> dict[str, ModuleType]:
-    """Run the sources of a lesson's modules, without leaving them importable afterwards.
+    """Run the source texts of a lesson's modules, and return the modules by name.
 
-    `lesson` is the dotted name of its package or single module. `sources` holds texts by module name, as `module_files`
-    does, in an order in which each imports only from those before. Raises any exception of a source.
+    `lesson` is the dotted name for the package. `sources` maps module names to texts; a module may import only from
+    those before it. Afterwards the modules cannot be imported by name.
+    Raises what a source raises.
     """
     full = {name: f"{lesson}.{name}" if name else lesson for name in sources}
     made = {name: ModuleType(full[name]) for name in sources}
@@ -169,7 +188,10 @@ def modules_of(lesson: str, sources: Mapping[str, str]) -> dict[str, ModuleType]
 
 @cache
 def _listed(path: Path) -> tuple[str, ...]:
-    """Return the names of a package's exercises. Raises ImportError if it has no list of them."""
+    """Return the names of the exercises that a package lists in `EXERCISES`.
+
+    Raises ImportError if there is no such list.
+    """
     listed = getattr(_module(path), "EXERCISES", None)
     if not isinstance(listed, tuple):
         raise ImportError(f'list the lesson\'s exercises in order: EXERCISES = ("first", "second"), not {listed!r}')
@@ -187,7 +209,7 @@ def _exercise(path: Path, name: str) -> Exercise:
 
 @cache
 def _module(path: Path, name: str = "") -> ModuleType:
-    """Import one module of a lesson: by default its package or single module."""
+    """Import a module of the lesson at `path`: the module `name`, or by default the package or only module itself."""
     if path.parent == PACKAGED:
         return importlib.import_module(f"{__name__}.{path.name}{name and '.'}{name}")
     lesson = f"private_exercises.{path.stem}"
@@ -207,7 +229,10 @@ def _module(path: Path, name: str = "") -> ModuleType:
 
 
 def _occupy(lesson: str, module: ModuleType) -> None:
-    """Make `module` the package of relative imports, in place of a lesson of the same name in another folder."""
+    """Make `module` the package that relative imports of `lesson` use.
+
+    Two folders may hold lessons of the same name, and the other one's modules are forgotten.
+    """
     if sys.modules.get(lesson) is not module:
         for each in [name for name in sys.modules if name.startswith(f"{lesson}.")]:
             del sys.modules[each]
@@ -215,17 +240,17 @@ def _occupy(lesson: str, module: ModuleType) -> None:
 
 
 def key_path(lesson: str) -> Path:
-    """Return the path of a lesson's built key, which may not exist."""
+    """Return the path of a lesson's key. The file may not exist."""
     return key_beside(_path(lesson) or PACKAGED / bare(lesson))
 
 
 def key_beside(path: Path) -> Path:
-    """Return the path of the key of the lesson whose package or single module is `path`."""
+    """Return the path of a lesson's key. `path` is that of the lesson's package or only module."""
     return path.parent / "keys" / f"{path.stem}.json" if path.suffix else path / "key.json"
 
 
 def keys(lesson: str) -> dict[str, Any]:
-    """Return the built key of a lesson: JSON data by exercise, for `Expected.from_json`."""
+    """Return a lesson's key as JSON data by exercise. `Expected.from_json` reads an entry."""
     return _read_json(key_path(lesson))
 
 

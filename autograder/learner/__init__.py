@@ -1,1 +1,1 @@
-"""The learner's side: commands, the working copy, JupyterLab, progress, the rehearsal."""
+"""The learner's side: notebook commands, working copies of notebooks, progress, JupyterLab."""

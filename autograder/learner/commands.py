@@ -1,4 +1,4 @@
-"""Commands of a learner's notebook: start, check, hint, solution, reproduce, progress, ready."""
+"""Commands for learners' notebooks: start, check, hint, solution, reproduce, progress, ready."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def start(lesson: str = "", *, language: str | None = None) -> Reply:
-    """Begin lesson `lesson` in this notebook, in `language` ("en" or "ru"; None shows both).
+    """Set the lesson and the language of this notebook.
 
-    A page without exercises has no lesson: only the language is set.
+    `language` is "en", "ru", or None to show both. A notebook without exercises passes no lesson.
     """
     if language is not None and language not in LANGUAGES:
         return Reply((message("unknown.language", name=language),))
@@ -45,14 +45,17 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
 
 
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
-    """Return this kernel's notebook as saved. An instructor may have changed the points of exercises in it."""
+    """Return the learner's notebook as last saved.
+
+    The points in it may differ from the exercises' own, because an instructor can change them.
+    """
     from .points import saved_notebook
 
     return saved_notebook(known)
 
 
 def _attend() -> None:
-    """Start, in IPython, to explain torch's errors and to remember the source of each cell that is run."""
+    """Switch on, in IPython, explanations of torch's errors and the record of the source of cells that run."""
     from .ready import remember_cells
     from .tracebacks import explain_torch_errors
 
@@ -61,7 +64,10 @@ def _attend() -> None:
 
 
 def check(name: str = "") -> Verdict | Reply:
-    """Check the answer to exercise `name`. The verdict is a card for you and a number for nbgrader. Never raises."""
+    """Check the answer to exercise `name`.
+
+    The notebook shows the returned verdict as a card, and nbgrader reads it as a number. Never raises.
+    """
     return _check(name, sys._getframe(1).f_globals)
 
 
@@ -97,7 +103,10 @@ def _judged(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict:
 
 
 def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note on the first complete table of predictions, which shows the understanding before any run."""
+    """Add a note to a verdict on a table of predictions: how many entries were right at first.
+
+    The learner's first complete table shows what the learner knew before any check.
+    """
     standing = standings().get(exercise.name) if exercise.kind == "predict" else None
     if standing is None or standing.first.finding is None:
         return verdict
@@ -110,7 +119,7 @@ def _with_first_table(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
-    """Add a note on the earned points if this notebook gives the exercise other points than its module."""
+    """Add a note with rescaled points if the notebook gives the exercise other points than its module does."""
     worth = _saved_notebook({exercise.name: exercise}).worth(exercise.name)
     if worth == exercise.points:
         return verdict
@@ -119,7 +128,10 @@ def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:
-    """Return the next hint for exercise `name`, or hint `number`. There are three; they cost nothing."""
+    """Return a hint for exercise `name`: hint `number`, or else the next one.
+
+    An exercise has three hints, which cost no points.
+    """
     try:
         exercise = exercises.find(name, SESSION.lesson)
     except exercises.Unknown as unknown:
@@ -136,7 +148,10 @@ def hint(name: str = "", number: int | None = None) -> Reply:
 
 
 def solution(name: str = "", *, give_up: bool = False) -> Reply:
-    """Return the solution of exercise `name` and alternatives, once its check has passed or with give_up=True."""
+    """Return the course's solution of exercise `name` and alternatives to it.
+
+    The learner must have passed the check, or call with `give_up=True`.
+    """
     from ..authoring.source import solutions
 
     try:
@@ -154,10 +169,10 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
 
 
 def reproduce(name: str) -> Case | Reply:
-    """Return a fresh copy of the public case on which the last check of `name` failed.
+    """Return a new copy of the public case on which the last check of exercise `name` failed.
 
-    If none failed, return the first public case.
-    Raises LookupError for an unknown exercise.
+    If no check failed, return the first public case.
+    Raises LookupError if no exercise has this name.
     """
     exercise = exercises.find(name, SESSION.lesson)
     if being_graded() == "autograde":
@@ -169,7 +184,10 @@ def reproduce(name: str) -> Case | Reply:
 
 
 def progress() -> Table | Reply:
-    """Return state, points and number of checks of all exercises checked so far. Survives a kernel restart."""
+    """Return a table of all exercises checked so far: state, points and number of checks.
+
+    The progress is stored in a file and survives a restart of the kernel.
+    """
     done = standings()
     if not done:
         return Reply((message("progress.empty"),))
@@ -192,7 +210,11 @@ def progress() -> Table | Reply:
 
 
 def ready(path: str | None = None) -> Table | Reply:
-    """Run the saved notebook in a fresh process, list its points, and report problems to fix before handing it in."""
+    """Rehearse handing in: run the saved notebook in a fresh process.
+
+    Returns a table of its points, with the problems to fix below it. `path` is needed only if the notebook's path
+    cannot be detected.
+    """
     from .ready import rehearse
 
     return rehearse(path)

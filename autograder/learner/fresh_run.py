@@ -1,7 +1,7 @@
-"""Runner of a whole notebook: `python -m autograder.learner.fresh_run FILE SECONDS`.
+"""Program that runs a whole notebook: `python -m autograder.learner.fresh_run FILE SECONDS`.
 
-Writes JSON to stdout: the notebook with its outputs, and whether its process survived. It is a separate program so that
-it does not disturb a live kernel, and the kernel can stop it.
+Prints JSON: the notebook with its outputs, and whether its kernel died. A separate program cannot disturb the learner's
+kernel, and the learner can interrupt it there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from nbclient.exceptions import DeadKernelError
 
 
 def run(file: Path, seconds: int) -> str:
-    """Run `file` and return the JSON. A cell that takes longer than `seconds` is interrupted, and the run goes on."""
+    """Run the notebook `file` and return JSON with the keys "notebook" and "ended_early".
+
+    A cell that takes longer than `seconds` is interrupted, and the next cell is run. "ended_early" is true if the
+    kernel died.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notebook in an older format runs just as well
         notebook = nbformat.reads(file.read_text(encoding="utf-8"), as_version=4)

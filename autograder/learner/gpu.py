@@ -1,8 +1,8 @@
-"""GPU measurements: taken here, or else read from a recording.
+"""GPU measurements, taken on this machine or read from a recording.
 
-A recording is `assets/cuda/<name of the function>.json`, written by benchmarks/record_cuda.py on a real GPU. It holds
-the device, torch's version and the measured values. Without a recording the lesson reports its absence; no number is
-made up.
+A recording is the file `assets/cuda/<name of the measuring function>.json`, made by benchmarks/record_cuda.py on a
+machine with a GPU. The recording holds the name of the GPU, the version of torch and the measured values. Without GPU
+and recording, a lesson says that there are no numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Measured = dict[str, "bool | int | float"]  # bytes, counts or flags by label
 
 
 def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
-    """Return a table of `measure()` on this machine's GPU, or else of its recording if there is one."""
+    """Return a table of the values that `measure()` returns.
+
+    `measure` is called if this machine has a GPU; else its recording is read. A reply says so if there is neither.
+    """
     if torch.cuda.is_available():
         return _table("gpu.here", measure(), device=torch.cuda.get_device_name(), torch=torch.__version__)
     recording = RECORDINGS / f"{measure.__name__}.json"
@@ -36,10 +39,10 @@ def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
 
 
 def gpu_peak(work: Callable[[], object]) -> int:
-    """Return the peak of bytes allocated on the GPU during `work()`, beyond those allocated before.
+    """Return the peak of bytes allocated on the GPU during `work()`, beyond the bytes allocated before.
 
-    Runs `work` once before measuring: the first matrix product allocates a workspace that stays. Gradients in `.grad`
-    from that run exist before the second one.
+    `work` is run twice, and the second run is measured. The first run allocates a workspace for matrix products, which
+    stays, and gradients in `.grad`.
     """
     work()
     torch.cuda.synchronize()

@@ -1,7 +1,7 @@
-"""The learner's history of checks, one JSON line each.
+"""The learner's history: a file with one JSON line per check.
 
-The file outlives kernels and notebooks. Lines are only appended, so that concurrent kernels never overwrite each
-other's lines.
+The file outlives kernels and notebooks. Lines are only appended, and kernels that run at the same time therefore keep
+each other's lines.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from .session import being_graded
 
 
 def folder() -> Path:
-    """Return the folder of the progress file: `AUTOGRADER_HOME`, or `.autograder` in the home folder."""
+    """Return the folder of the history: `$AUTOGRADER_HOME`, or `.autograder` in the home folder."""
     return Path(os.environ.get("AUTOGRADER_HOME") or Path.home() / ".autograder")
 
 
 def record(verdict: Verdict) -> None:
-    """Append a verdict. If the folder is not writable, the progress is lost, but the check still works."""
+    """Append a verdict to the history.
+
+    Does nothing while nbgrader runs the notebook or if the folder is not writable.
+    """
     if being_graded():
         return
     line = json.dumps({"time": round(time.time()), "verdict": verdict.to_json()}, ensure_ascii=False)
@@ -36,7 +39,7 @@ def record(verdict: Verdict) -> None:
 
 
 def verdicts() -> Iterator[Verdict]:
-    """Yield every recorded verdict, oldest first. Truncated or invalid lines are skipped."""
+    """Yield every verdict of the history, oldest first. Incomplete or invalid lines are skipped."""
     try:
         lines = (folder() / "progress.jsonl").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -50,9 +53,9 @@ def verdicts() -> Iterator[Verdict]:
 
 @dataclass
 class Standing:
-    """The best and the first verdict on an exercise, and `checks`.
+    """A learner's best and first verdict on an exercise, and `checks`.
 
-    `checks` is the number of checks. Only complete answers count.
+    `checks` is the number of checks of complete answers. A check of an unfinished answer does not count.
     """
 
     best: Verdict
@@ -61,7 +64,7 @@ class Standing:
 
 
 def standings() -> dict[str, Standing]:
-    """Return the standing of each exercise over all recorded attempts."""
+    """Return the standing of each exercise by its name, from the whole history."""
     found: dict[str, Standing] = {}
     for verdict in verdicts():
         if verdict.state not in ("passed", "not yet"):

@@ -1,6 +1,6 @@
-"""`autograder lab`: JupyterLab on the working copy, in the learner's language.
+"""`autograder lab`: JupyterLab on the learner's notebooks, in the learner's language.
 
-The learner's own Jupyter settings stay untouched.
+The learner's own Jupyter settings stay unchanged.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PATIENCE = 60.0
 
 
 def open_lab(work: Path, language: str) -> int:
-    """Run JupyterLab on `work`, opened at `work/LANGUAGE`, until it is stopped.
+    """Run JupyterLab on the folder `work`, showing `work/LANGUAGE`, until it is stopped.
 
-    Returns its exit status (0 for Ctrl+C). Opens no browser if there is no screen. Prints the address in any case.
+    Prints the address, and opens a browser if there is a screen. Returns the exit status, 0 after Ctrl+C.
     """
     command = [
         *(sys.executable, "-m", "jupyterlab"),
@@ -48,17 +48,17 @@ def open_lab(work: Path, language: str) -> int:
 
 
 def has_screen(environ: Mapping[str, str]) -> bool:
-    """Return whether there is a screen that a browser could open on."""
+    """Return whether a browser can open on this machine. `environ` holds the environment variables."""
     if environ.get("CI"):
         return False
     return not sys.platform.startswith("linux") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
 def environment(work: Path, language: str) -> dict[str, str]:
-    """Return the environment of a JupyterLab in `language`. Its defaults are written to `work/.jupyter`.
+    """Return environment variables for a JupyterLab in `language`.
 
-    The defaults are put first on Jupyter's configuration path. The learner's own settings (theme, keys) still apply,
-    and nothing is written outside `work`.
+    Its default settings are written to `work/.jupyter`, which is put first on Jupyter's configuration path. The
+    learner's own settings, such as theme and keys, still apply.
     """
     defaults = {
         "@jupyterlab/translation-extension:plugin": {"locale": LOCALES[language]},
@@ -74,7 +74,10 @@ def environment(work: Path, language: str) -> dict[str, str]:
 
 
 def _address(server: subprocess.Popen[bytes]) -> tuple[str, str] | None:
-    """Return address and token of a starting server, or None if it ended or takes longer than PATIENCE (in seconds)."""
+    """Return address and token of a starting Jupyter server.
+
+    Returns None if the server ended or did not start within PATIENCE seconds.
+    """
     from jupyter_server.serverapp import list_running_servers
 
     until = time.monotonic() + PATIENCE

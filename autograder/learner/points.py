@@ -1,4 +1,7 @@
-"""Points of exercises according to the learner's own notebook."""
+"""Points of exercises in a learner's notebook.
+
+An instructor can change the points in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -21,30 +24,36 @@ class LessonNotebook:
 
     @property
     def by_grade_id(self) -> dict[str, dict[str, Any]]:
-        """Cells by grade id. Of duplicates the last counts, as in nbgrader."""
+        """Cells by grade id. Of two cells with the same grade id the last is taken, as nbgrader does."""
         named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
     def counts(self, name: str) -> bool:
-        """Return whether an exercise counts toward the grade. An instructor may make an extra count."""
+        """Return whether the points of exercise `name` count toward the grade.
+
+        An instructor can make an extra exercise count.
+        """
         return bool(self._check(name).get("grade", self.exercises[name].core))
 
     def worth(self, name: str) -> float:
-        """Return the points of an exercise in this notebook, which an instructor may have changed."""
+        """Return the points that exercise `name` gives in this notebook."""
         points = self._check(name).get("points")
         return float(points) if isinstance(points, (int, float)) else self.exercises[name].points
 
     def total(self) -> float:
-        """Return the points of all exercises that count."""
+        """Return the sum of points of the exercises that count toward the grade."""
         return sum(self.worth(name) for name in self.exercises if self.counts(name))
 
     def _check(self, name: str) -> dict[str, Any]:
-        """Return nbgrader's metadata of an exercise's check cell, or an empty dict if there is none."""
+        """Return nbgrader's metadata of the check cell of exercise `name`, or an empty dict if there is none."""
         return nbgrader_of(self.by_grade_id.get(f"check-{name}", {"metadata": {}}))
 
 
 def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
-    """Return this kernel's notebook as saved. It has no cells if its path is unknown or it cannot be read."""
+    """Return this kernel's notebook as last saved.
+
+    Returns a notebook without cells if the path is unknown or the file cannot be read.
+    """
     try:
         path = this_notebook()
         cells = read_notebook(Path(path).expanduser().resolve())["cells"] if path else []
@@ -54,7 +63,10 @@ def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
 
 
 def this_notebook() -> str | None:
-    """Return the path of this kernel's notebook if VS Code or Jupyter's server provides it, else None."""
+    """Return the path of this kernel's notebook, as VS Code or Jupyter's server tells it.
+
+    Returns None if neither does.
+    """
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -64,6 +76,6 @@ def this_notebook() -> str | None:
 
 
 def nbgrader_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return nbgrader's metadata of a cell."""
+    """Return nbgrader's metadata of a cell, or an empty dict if there is none."""
     ours = cell["metadata"].get("nbgrader")
     return ours if isinstance(ours, dict) else {}

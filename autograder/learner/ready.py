@@ -1,6 +1,7 @@
-"""`ready()`: the rehearsal of a saved notebook before handing it in.
+"""`ready()`: a rehearsal of handing in a notebook.
 
-It runs the notebook from top to bottom in a fresh process and lists problems to fix.
+The saved notebook is run from top to bottom in a fresh process. The learner gets its points and a list of problems to
+fix.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ _ran: dict[str, str] = {}  # source of the last run of each cell in this kernel,
 
 
 def remember_cells() -> None:
-    """Register a hook that remembers the source of each cell that is run, so that `ready` can detect unsaved cells."""
+    """Record in IPython the source of each cell when it is run.
+
+    `ready` compares this record with the saved notebook and thereby finds unsaved cells.
+    """
     try:
         from IPython import get_ipython
     except ImportError:
@@ -46,9 +50,10 @@ def _remember(info: Any) -> None:
 
 
 def rehearse(path: str | None) -> Table | Reply:
-    """Run the saved notebook in a fresh process and list its points.
+    """Run the saved notebook in a fresh process and return a table of its points.
 
-    Pass `path` if the notebook's path is not detected.
+    `path` is needed only if the notebook's path cannot be detected. Returns a `Reply` that names the cause if the
+    notebook cannot be run.
     """
     if being_graded():
         return Reply((message("ready.nested"),))  # this call runs inside the fresh run
@@ -69,16 +74,16 @@ def rehearse(path: str | None) -> Table | Reply:
 
 @dataclass(frozen=True)
 class FreshRun(LessonNotebook):
-    """A notebook after a fresh run: cells with outputs, and `ended_early`.
+    """A notebook after a run in a fresh process.
 
-    `ended_early` is True if its process died.
+    The cells have outputs, and `ended_early` is True if the kernel died.
     """
 
     ended_early: bool
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """Verdicts by exercise, from the outputs of each exercise's own check cell."""
+        """Verdicts by exercise, read from the output of the exercise's check cell."""
         found = {}
         for name in self.exercises:
             for output in self.by_grade_id.get(f"check-{name}", {}).get("outputs", []):
@@ -88,13 +93,13 @@ class FreshRun(LessonNotebook):
         return found
 
     def earned(self, name: str) -> float:
-        """Return the earned points of an exercise, scaled to its worth in this notebook."""
+        """Return the points earned for exercise `name`, on the scale of its points in this notebook."""
         verdict = self.verdicts.get(name)
         return verdict.points_out_of(self.worth(name)) if verdict else 0.0
 
     @property
     def errors(self) -> Iterator[str]:
-        """Errors that cells raised, except in cells tagged `raises-exception`."""
+        """Descriptions of the errors that cells raised. Cells tagged `raises-exception` are left out."""
         for cell in self.cells:
             if "raises-exception" not in cell["metadata"].get("tags", []):
                 for output in cell.get("outputs", []):
@@ -103,7 +108,7 @@ class FreshRun(LessonNotebook):
 
 
 def fresh_run(file: Path) -> FreshRun:
-    """Run the notebook `file` in a fresh process.
+    """Run the notebook `file` in a fresh process and return it with its outputs.
 
     Raises Unreadable if the file is no notebook or the run fails.
     Raises ImportError if nbclient or nbformat is not installed.
@@ -133,7 +138,7 @@ def _language(metadata: dict[str, Any]) -> str:
 
 
 def label(cell: dict[str, Any]) -> str:
-    """Return the name of a cell for a learner: its exercise, or its first line."""
+    """Return the name under which a learner knows a cell: its exercise, or its first line."""
     exercise = str(nbgrader_of(cell).get("grade_id", "")).partition("-")[2]
     return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
 

@@ -1,4 +1,4 @@
-"""Replies to a learner: sentences, code and tables, in text and HTML."""
+"""Messages and tables returned by notebook commands, as text and HTML."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ class Reply:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as text and as HTML, with sentences `below` it."""
+    """A table as text and HTML.
+
+    `head` holds the names of the columns, `below` sentences under the table.
+    """
 
     title: str
     head: tuple[str, ...]

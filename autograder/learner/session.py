@@ -1,4 +1,4 @@
-"""State of the kernel that a learner works in."""
+"""The state of the kernel in which a learner works."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..checking.verdict import Verdict
 
 @dataclass
 class Session:
-    """The state of one kernel.
+    """The state of one kernel, kept between commands.
 
     `language` and `lesson` are the arguments of `start`. `last` holds the last verdict on each exercise, `hints` the
-    number of the last hint.
+    number of the last hint shown, both by exercise.
     """
 
     language: str | None = None
@@ -23,7 +23,7 @@ class Session:
 
     @property
     def speaks(self) -> str:
-        """The language, or English if none was chosen."""
+        """The chosen language, or "en" if none was chosen."""
         return self.language or "en"
 
 
@@ -33,6 +33,6 @@ SESSION = Session()
 def being_graded() -> str:
     """Return "autograde" or "validate" if nbgrader runs this notebook, else "".
 
-    While a notebook is graded, nothing is written to the home folder.
+    In these cases nothing is written to the home folder.
     """
     return os.environ.get("NBGRADER_EXECUTION", "")

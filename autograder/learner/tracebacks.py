@@ -1,4 +1,4 @@
-"""Explanations of torch's autograd errors, shown under the traceback."""
+"""Explanations of torch's autograd errors, shown in IPython below the traceback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedErro
 
 
 def explain_torch_errors() -> None:
-    """Register the handler that shows explanations, in IPython. Does nothing elsewhere."""
+    """Make IPython show an explanation below the traceback of a torch error. Does nothing outside IPython."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -25,12 +25,12 @@ def explain_torch_errors() -> None:
 
 
 def as_text(found: Explanation, language: str | None) -> str:
-    """Return the explanation in `language`, or in both languages if it is None."""
+    """Return an explanation as text in `language`, or in English and Russian if `language` is None."""
     return "\n".join(f"{says} {where}" for _, says, where in _sentences(found, language))
 
 
 def as_html(found: Explanation, language: str | None) -> str:
-    """Return the explanation as escaped HTML, in `language`, or in both languages if it is None."""
+    """Return an explanation as escaped HTML in `language`, or in English and Russian if `language` is None."""
     return aside(
         "".join(
             f'<div lang="{one}">{inline(says)} {inline(where)}</div>'
@@ -46,7 +46,7 @@ def _sentences(found: Explanation, language: str | None) -> Iterator[tuple[str, 
 
 
 def _show(shell: Any, kind: type[BaseException], error: BaseException, tb: Any, tb_offset: int | None = None) -> None:
-    """Handle these exceptions in IPython: show the usual traceback, then the explanation."""
+    """Show an exception's usual traceback, then an explanation if there is one. IPython calls this handler."""
     from IPython.display import display
 
     from .session import SESSION

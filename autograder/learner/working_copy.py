@@ -1,7 +1,7 @@
-"""The student's working copy of the notebooks, updated without losing answers.
+"""A learner's working copies of notebooks, updated without losing answers.
 
-A copy is replaced only if the lesson is newer or answers are carried over from the other language. Answers are matched
-by grade id. The previous file is kept byte for byte in `old/`.
+There is a copy in English and one in Russian, and answers are carried over between them by grade id. A copy is
+rewritten only if the lesson is newer or answers were carried over. The previous file is kept unchanged in `old/`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ State = dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A file that is not a notebook: hand-edited, truncated, or another format."""
+    """An error for a file that is not a notebook."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The source of an answer cell, and its state.
+    """The text of an answer cell in a working copy.
 
-    `changed` is the time of the last change in ns. `attempted` is True if the source is more than the stub.
+    `changed` is the time of its last change in ns. `attempted` is True if the text is more than the stub.
     """
 
     source: str
@@ -44,7 +44,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Copy:
-    """One language's working copy of a lesson, as found on disk."""
+    """The working copy of one lesson, as found on disk.
+
+    `answers` holds its answers by grade id.
+    """
 
     path: Path
     data: bytes
@@ -53,9 +56,11 @@ class Copy:
 
 
 def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks") -> None:
-    """Create or update the working copy `work/LANGUAGE/*.ipynb`, and print the changes in `language`.
+    """Create or update the working copies `work/LANGUAGE/*.ipynb` from the built `notebooks`.
 
-    Raises SystemExit if there are no built notebooks to copy, and OSError if `work` is not writable.
+    Prints the changes in `language`.
+    Raises SystemExit if there are no built notebooks.
+    Raises OSError if `work` is not writable.
     """
     lessons = sorted((notebooks / language).glob("*.ipynb"))
     if not lessons:
@@ -69,7 +74,10 @@ def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks
 
 
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
-    """Update one copy. Yields messages for the learner."""
+    """Update one working copy from the notebook `built`, and yield messages for the learner.
+
+    `state` is what the file `.autograder.json` holds; it is updated, too.
+    """
     (other_language,) = (each for each in LANGUAGES if each != language)
     target, elsewhere = work / language / built.name, work / other_language / built.name
     fresh = read_notebook(built)
@@ -104,7 +112,11 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
 
 
 def _latest(own: Copy | None, other: Copy | None) -> dict[str, tuple[Answer, Copy]]:
-    """Return by grade id the attempted answer that was changed last, and its copy. Of two equal ones, prefer `own`."""
+    """Return by grade id the answer that was changed last, and the copy that holds it.
+
+    `own` is the copy to update, `other` the copy in the other language. Stubs are left out. Of two equal answers the
+    one in `own` is taken.
+    """
     chosen: dict[str, tuple[Answer, Copy]] = {}
     for source in (own, other):
         for grade_id, answer in source.answers.items() if source else ():
@@ -141,7 +153,10 @@ def _report(
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
-    """Return the notebook as JSON data. Raises Unreadable if the file holds no notebook."""
+    """Return a notebook file as JSON data.
+
+    Raises Unreadable if the file is no notebook.
+    """
     try:
         notebook = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -164,7 +179,7 @@ def _source(cell: dict[str, Any]) -> str:
 
 
 def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return answer cells by grade id. Of duplicates the last counts, as in nbgrader."""
+    """Return answer cells by grade id. Of two cells with the same grade id the last is taken, as nbgrader does."""
     found = {}
     for cell in notebook["cells"]:
         ours = cell["metadata"].get("nbgrader")
@@ -175,9 +190,10 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
-    """Return the copy at `path`, or None if there is no file.
+    """Return the working copy at `path`, or None if there is no file.
 
-    An answer is as old as its file, unless the saved state shows that it had the same source earlier.
+    `fresh` is the built notebook with stubs. `remembered` says when an answer last changed, by digests of its text. An
+    answer without an entry there is as old as its file.
     """
     if not path.exists():
         return None
@@ -193,9 +209,9 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
 
 
 def _untouched(cell: dict[str, Any]) -> bool:
-    """Return whether the cell is unchanged since its release.
+    """Return whether a cell is unchanged since its release, by nbgrader's checksum.
 
-    nbgrader's checksum also covers a stub that the lesson has changed since.
+    A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.
     """
     import nbformat
     from nbgrader.utils import compute_checksum
@@ -211,9 +227,9 @@ def _checksum(cell: dict[str, Any]) -> object:
 
 
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
-    """Put the answers into their cells, and return whether any is new.
+    """Put answers (source by grade id) into their cells.
 
-    If one is new, all outputs are cleared: they may no longer match the answers.
+    Returns whether any cell changed. In that case all outputs are cleared, because they may not match the answers.
     """
     cells = _answer_cells(notebook)
     different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]
@@ -230,7 +246,7 @@ def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
 
 
 def _keep(copied: Copy) -> Path:
-    """Save the original file to `old/`, under the first free number."""
+    """Save the previous file to the folder `old/`, under a number that is not in use. Returns the new path."""
     folder, number = copied.path.parent / "old", 1
     folder.mkdir(exist_ok=True)
     while True:
@@ -257,9 +273,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _load(path: Path) -> State:
-    """Return the state of earlier runs, or {} if the file is missing or invalid.
+    """Return what an earlier run stored in `.autograder.json`, or {} if the file is missing or invalid.
 
-    Without a state the answers of the newer file win.
+    With {} the answers of the newer notebook file are taken.
     """
     try:
         state = json.loads(path.read_bytes())

@@ -1,1 +1,1 @@
-"""All sentences of the interface, in both languages, by id."""
+"""All sentences that users read, in English and Russian, by id."""

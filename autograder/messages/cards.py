@@ -1,4 +1,4 @@
-"""Sentences of cards, replies and notes, in both languages, by id."""
+"""Sentences of cards, replies and notes, in English and Russian."""
 
 from __future__ import annotations
 
@@ -400,5 +400,8 @@ MESSAGES: dict[str, Text] = {
 
 
 def message(id: str, **parameters: object) -> Text:
-    """Return the interface sentence `id` in both languages. Raises KeyError for an unknown id."""
+    """Return the sentence `id` in English and Russian, with `parameters` filled in.
+
+    Raises KeyError if there is no such id.
+    """
     return MESSAGES[id].format(**parameters)

@@ -1,4 +1,4 @@
-"""Sentences of feedback pages, in both languages, by id."""
+"""Sentences of feedback pages, in English and Russian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of plots, in both languages, by id."""
+"""Sentences of plots, in English and Russian."""
 
 from __future__ import annotations
 
@@ -252,5 +252,8 @@ WORDS: dict[str, Text] = {
 
 
 def word(id: str, language: str, **parameters: object) -> str:
-    """Return the word or sentence `id` in `language`. Raises KeyError for an unknown id."""
+    """Return the word or sentence `id` in `language`, with `parameters` filled in.
+
+    Raises KeyError if there is no such id.
+    """
     return sentence(WORDS, id, language, parameters)

@@ -1,4 +1,4 @@
-"""Sentences of the class report, and lookup for stored verdicts."""
+"""Sentences of the class report, and of notes in stored verdicts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ WORDS = {
 
 
 def said(note: Note, language: str) -> str:
-    """Return a sentence of a card, or "" if a record of another version has no such sentence."""
+    """Return the sentence of a note.
+
+    Returns "" if the note was stored by another version of the course and has no sentence now.
+    """
     try:
         told = {
             name: MESSAGES[value].read(language) if isinstance(value, str) and value in MESSAGES else value
@@ -77,7 +80,7 @@ def said(note: Note, language: str) -> str:
 
 
 def label_of(finding: Finding) -> str:
-    """Return the id of the label that a card shows before the result."""
+    """Return the id of the label that a card puts before the result of a failed case, such as "card.returned"."""
     first = finding.got[0].id if finding.got else ""
     if str(first).startswith("raised."):
         return "card.raised"

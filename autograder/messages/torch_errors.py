@@ -1,4 +1,4 @@
-"""Explanations of torch's autograd errors: patterns, lessons and sentences."""
+"""Explanations of torch's autograd errors, in English and Russian."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from ..language import Text
 
 @dataclass(frozen=True)
 class Explanation:
-    """The meaning of an error, and the lesson that explains it."""
+    """An explanation of a torch error.
+
+    `pattern` matches the error's text, `lesson` is the lesson on the subject, and `says` the explanation.
+    """
 
     pattern: re.Pattern[str]
     lesson: str
@@ -18,7 +21,7 @@ class Explanation:
 
 
 def explain(error: str) -> Explanation | None:
-    """Return the explanation of an error's text, or None if the course explains no such error."""
+    """Return the explanation for the text of an error. Returns None if the course has none."""
     return next((each for each in EXPLANATIONS if each.pattern.search(error)), None)
 
 

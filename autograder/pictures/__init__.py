@@ -1,1 +1,1 @@
-"""Pictures of a learner's own graph, made from its plain-data model."""
+"""Pictures of a learner's graphs and backward passes, and plots."""

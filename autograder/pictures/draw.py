@@ -1,4 +1,4 @@
-"""`draw`: the graph behind a learner's own tensors, as picture and text."""
+"""`draw`: the graph behind a learner's tensors, as picture and text."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .text_form import error_said, text_is_enough
 
 @dataclass(frozen=True)
 class Picture:
-    """A snapshot of a graph, shown as SVG, PNG and text.
+    """A picture of a graph as SVG, PNG and text.
 
-    It shows the graph as it was when `draw` was called. `graph` is the data. `opening` is a title and sentences that
-    replace the usual beginning of the caption.
+    `graph` is a snapshot made when `draw` was called. `opening` holds a title and sentences that replace the usual
+    beginning of the caption.
     """
 
     graph: Graph
@@ -58,19 +58,22 @@ class Picture:
 
 
 def draw(*outputs: Any) -> Picture:
-    """Draw the backward graph of one or several tensors: operations, tensors saved for backward, gradients in `.grad`.
+    """Draw the graph behind one or several tensors: operations, tensors saved for backward, gradients in `.grad`.
 
-    Names are those of the caller's variables. The tensor may be a loss before or after `backward()`, or any tensor
-    before the loss. Nothing is changed. With several outputs, nodes that only one of them needs are framed. With
-    `draw(loss, grad)` after `create_graph=True`, the frame holds the nodes that only the gradient needs. Never raises:
-    if there is no graph, the picture explains why.
+    Tensors have the names of the caller's variables. Nothing is changed, and `draw` works before and after
+    `backward()`. With several outputs, a border surrounds the nodes that only one output needs. An example is
+    `draw(loss, grad)` after `create_graph=True`: the border surrounds nodes that only the gradient needs. Never raises:
+    if there is no graph, the picture says why.
     """
     caller = sys._getframe(1)
     return picture(outputs, {**caller.f_globals, **caller.f_locals})
 
 
 def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
-    """Return the picture that `draw` makes for a caller with the variables `namespace`."""
+    """Return the picture of the graph behind `outputs`.
+
+    `namespace` holds the caller's variables, from which the picture takes names.
+    """
     language = SESSION.speaks
     tensors = [item for output in outputs for item in flat(output)]
     strange = [item for item in tensors if not isinstance(item, torch.Tensor)]
@@ -86,7 +89,7 @@ def picture(outputs: tuple[Any, ...], namespace: dict[str, Any]) -> Picture:
 
 
 def flat(output: Any) -> list[Any]:
-    """Return the objects to draw: the entries of a container, or the single object itself."""
+    """Return the objects to draw: the values of a dict, the entries of a list or tuple, or else `output` alone."""
     if isinstance(output, dict):
         return [*output.values()]
     return [*output] if isinstance(output, (list, tuple)) else [output]

@@ -21,15 +21,15 @@ from .render.step_dot import step_dot
 from .render.steps_page import page
 from .text_form import error_said, text_is_enough
 
-SHOWN = 40  # frames with a picture; nobody reads a longer page
+SHOWN = 40  # steps with a picture; nobody looks at more
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A backward pass as it was when `steps` was called.
+    """A recorded backward pass, shown as HTML and as text.
 
-    Shows as frames to step through, prints as text. `run` is the data: its frames, and the error that ended it. `graph`
-    is as in `draw`. If no step was possible, it shows the graph and the reason, as `draw` does.
+    `run` holds the recorded steps and, if the pass failed, the error. `graph` is the graph that `draw` would show. If
+    nothing could be recorded, the graph is shown with the cause.
     """
 
     graph: Graph
@@ -56,7 +56,10 @@ class Steps:
         return {"text/html": page(tell, self._pictures()), "text/plain": tell.text()}
 
     def _pictures(self) -> list[str]:
-        """Return one SVG for each shown frame, or none if the layout fails: the text is complete without them."""
+        """Return one SVG for each shown step.
+
+        Returns an empty list if Graphviz fails, because the text is complete without pictures.
+        """
         frames = self.run.frames[:SHOWN]
         ends = {len(self.run.frames): self.run.stopped_at}
         try:
@@ -69,13 +72,13 @@ class Steps:
 
 
 def steps(*loss: Any) -> Steps:
-    """Run backward from `loss`, a tensor with one number, step by step.
+    """Run backward from a loss and record it step by step.
 
-    Each step shows the running node, the gradients in and out, and their sums (before + increment = after). It also
-    shows the memory that a plain backward() frees. The real engine runs on the real tensors with `retain_graph=True`.
-    Every `.grad` is restored, so backward() can still run. The learner's hooks run as well, and this is reported. The
-    exception is a hook on a tensor that no variable holds any more: it is noticed only if it changed the gradient.
-    Never raises: if backward() cannot start, the result explains why.
+    `loss` is one tensor with one number. Each step shows the running node, the gradients that come in and go out, and
+    the sums: before + increment = after. A step also shows the memory that a plain backward() would free. torch's own
+    engine runs on the real tensors, with `retain_graph=True`. Every `.grad` is restored, and backward() can still run
+    afterwards. The learner's hooks run, too, and the result names them. A hook on a tensor that no variable holds is
+    named only if it changed the gradient. Never raises: if backward() cannot start, the result says why.
     """
     caller = sys._getframe(1)
     drawn = picture(loss, {**caller.f_globals, **caller.f_locals})
@@ -95,7 +98,7 @@ def steps(*loss: Any) -> Steps:
 
 
 def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
-    """Return the reason why backward() cannot start by itself, beyond the notes of `draw`."""
+    """Return a note on why backward() cannot start from `tensors`, or None. Causes that `draw` reports are left out."""
     if not graph.nodes:
         return None
     names = [graph.tensors[output].names for output in graph.outputs]
@@ -109,6 +112,9 @@ def _refused(tensors: list[torch.Tensor], graph: Graph) -> Note | None:
 
 
 def _in_these_words(note: Note) -> Note:
-    """Return a note of `draw`, `note.ID`, as `steps.ID` if `steps` has its own wording."""
+    """Return a note of `draw` in the words of `steps`.
+
+    The id `note.ID` becomes `steps.ID` if there is a sentence with that id.
+    """
     id = note.id.replace("note.", "steps.", 1)
     return Note(id, note.parameters) if id in WORDS else note

@@ -1,4 +1,4 @@
-"""Short texts of pictures: shapes and errors."""
+"""Texts that several pictures use, such as shapes and errors."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ..learner.session import being_graded
 
 
 def text_is_enough() -> bool:
-    """Return whether pictures are shown as text only, as while a notebook is graded.
+    """Return whether pictures are shown as text only.
 
-    Drawing takes longer than all checks, for every student.
+    While nbgrader grades a notebook, drawing would take longer than all checks.
     """
     return being_graded() == "autograde"
 
 
 def error_said(error: BaseException) -> str:
-    """Return the type and the message (if any) of an error on one line."""
+    """Return an error as one line: its type, then its message if there is one."""
     return ": ".join(part for part in (type(error).__name__, " ".join(str(error).split())) if part)
 
 
 def shape(sizes: Sequence[int]) -> str:
-    """Return a shape as torch writes it."""
+    """Return a shape as text, such as "(2, 3)"."""
     return str(tuple(int(size) for size in sizes))

@@ -1,4 +1,4 @@
-"""Exercises of lesson 07, custom Functions."""
+"""The exercises of lesson 07, custom Functions, in order."""
 
 EXERCISES = (
     "predict_function",

@@ -1,4 +1,4 @@
-"""Extra exercise: a second output without a gradient."""
+"""Extra exercise: a second output that has no gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on custom Functions."""
+"""Helpers for the exercises on custom Functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autograder.measure import live_bytes
 
 Function: Any = torch.autograd.Function  # Any, as each subclass has its own signature of `forward` and `backward`
 
-# part of every exercise, except those on state and on in-place operations
+# an aspect of most exercises of this lesson
 EACH_CALL = aspect(
     "each_call",
     0,
@@ -64,16 +64,19 @@ MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured
 
 
 def apply(function: Any, *arguments: object) -> Any:
-    """Return `function.apply(*arguments)`. Raises TypeError if `function` does not derive from the base class."""
+    """Return `function.apply(*arguments)`.
+
+    Raises TypeError if the class `function` does not derive from `torch.autograd.Function`.
+    """
     if not issubclass(function, torch.autograd.Function):
         raise TypeError("the class does not derive from torch.autograd.Function")
     return function.apply(*arguments)
 
 
 def apply_twice(function: Any, *arguments: Any) -> Any:
-    """Call `apply` twice, the second time on other arguments, and return the first result.
+    """Call `function.apply` on `arguments`, then on other ones, and return the first result.
 
-    Each call must keep its own state.
+    If two calls share state, the gradient of the first result is wrong afterwards.
     """
     y = apply(function, *arguments)
     others = [(1 - a.detach()).requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a + 1 for a in arguments]
@@ -82,7 +85,10 @@ def apply_twice(function: Any, *arguments: Any) -> Any:
 
 
 def apply_custom(function: Any, *arguments: object) -> Any:
-    """Return the result of `apply`. Raises TypeError if its node is not that of a custom Function."""
+    """Return `function.apply(*arguments)`.
+
+    Raises TypeError if `function` is no custom Function or if an ordinary torch operation made the result.
+    """
     y = apply(function, *arguments)
     if isinstance(y, Tensor) and y.grad_fn is not None and not isinstance(y.grad_fn, BackwardCFunction):
         raise TypeError(f"the node of the result is {y.grad_fn.name()}, not that of a custom Function")
@@ -90,14 +96,17 @@ def apply_custom(function: Any, *arguments: object) -> Any:
 
 
 def gradients(y: object, inputs: list[Tensor], v: Tensor, create_graph: bool = False) -> list[Tensor | None]:
-    """Return vᵀJ for each of `inputs`, or None for an input that no path of the graph reaches."""
+    """Return the gradient vᵀJ of `y` for each of `inputs`. Returns None for an input on which `y` does not depend."""
     if not isinstance(y, Tensor) or not y.requires_grad or y.shape != v.shape:
         return [None for _ in inputs]
     return list(torch.autograd.grad(y, inputs, v, allow_unused=True, create_graph=create_graph))
 
 
 def same_numbers(a: object, b: object) -> bool:
-    """Return whether two tensors hold the same numbers, with NaN in the same places. Two Nones do as well."""
+    """Return whether two tensors hold the same numbers, with NaN in the same places.
+
+    Two Nones also count as the same.
+    """
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         return a is b
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -106,10 +115,11 @@ def same_numbers(a: object, b: object) -> bool:
 
 
 def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tensor) -> Tensor | None:
-    """Return the second derivative of `f(x)**2 + x * f(x)`, with `v` and `w` as weights of the two passes.
+    """Differentiate `f(x)**2 + x * f(x)` twice at `x`.
 
-    With `f` alone, its backward would get a constant, and half of the terms would not show. The second pass is
-    `backward()`. `autograd.grad` follows only paths to `x` and misses the error of `once_differentiable`.
+    `v` weighs the first backward pass, `w` the second. With `f(x)` alone, the backward of `f` would get a constant, and
+    half of the terms would vanish. The second pass is `backward()`: `autograd.grad` would miss the error that
+    `once_differentiable` raises. Returns None if there is no second derivative.
     """
     x = x.clone().requires_grad_()
     (gradient,) = gradients(f(x) ** 2 + x * f(x), [x], v.clone(), create_graph=True)
@@ -120,9 +130,9 @@ def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tenso
 
 
 def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> object:
-    """Return the gradient after "input" or "result" was changed in place before backward.
+    """Return the gradient of a custom Function after an in-place change before backward.
 
-    Returns "RuntimeError" if torch reports the change.
+    `edited` is "input" or "result". Returns "RuntimeError" if torch reports the change.
     """
     x = x.clone().requires_grad_()
     h = x.neg()
@@ -139,9 +149,9 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
 
 
 def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
-    """Return the bytes that are alive after the forward pass.
+    """Return the bytes that are alive after the forward pass of a Function on `n` numbers.
 
-    With `drop_input` the caller drops the input, and only the Function may keep it alive.
+    With `drop_input` the caller releases the input, and only the Function can keep it alive.
     """
     x = torch.linspace(-1, 1, n, dtype=torch.float64).requires_grad_()
     with live_bytes() as live:
@@ -162,9 +172,10 @@ def result_or_error(call: Callable[[], object]) -> object:
 
 
 def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
-    """Observe whether a call leaves its inputs unchanged and is independent of a second call before its backward.
+    """Observe whether a call of a Function changes its inputs or shares state with another call.
 
-    Cases with fewer than two dimensions are skipped, because one test is enough.
+    Returns two booleans: inputs unchanged, and same gradient after a second call. Returns {} for inputs with fewer than
+    two dimensions, because the test is needed only once.
     """
     if arguments[0].dim() < 2:
         return {}
@@ -185,9 +196,9 @@ def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object
 
 
 def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
-    """Observe the aspects `each_call` and `grad_output_after`, and value and gradient under the name `aspect`.
+    """Observe a Function with one input, up to its first derivative.
 
-    The Function has one input.
+    The result has the aspects `each_call` and `grad_output_after`, and under the name `aspect` value and gradient.
     """
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
@@ -199,7 +210,10 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
 
 
 def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply) -> dict[str, object]:
-    """Observe the aspects `each_call`, `first` and `second` of a Function of one input."""
+    """Observe a Function with one input, up to its second derivative.
+
+    The result has the aspects `each_call`, `first` and `second`. `applied` calls the Function, as `apply` does.
+    """
     with using_answer():
         x, v = case.x.clone().requires_grad_(), case.v.clone()
         each = observe_state(function, x, v=v)

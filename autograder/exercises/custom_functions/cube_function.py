@@ -1,4 +1,4 @@
-"""Extra exercise: a Function that supports torch.func."""
+"""Extra exercise: a custom Function that supports torch.func."""
 
 from __future__ import annotations
 

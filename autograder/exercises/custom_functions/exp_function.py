@@ -1,4 +1,4 @@
-"""Core exercise: an exponential that saves its result."""
+"""Core exercise: an exponential, as a Function that saves its result."""
 
 from __future__ import annotations
 

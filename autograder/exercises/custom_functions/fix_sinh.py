@@ -1,4 +1,4 @@
-"""Core exercise: a Function with a wrong second derivative."""
+"""Core exercise: a custom Function with a wrong second derivative."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ fix_sinh.cases(second_cases)
 
 
 class _SinhForward(Function):
-    """Forward pass of most mistakes, which saves its input."""
+    """A right forward pass of sinh, which saves its input.
+
+    Most mistakes derive from it.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

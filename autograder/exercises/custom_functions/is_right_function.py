@@ -1,4 +1,4 @@
-"""Extra exercise: a test for custom Functions."""
+"""Extra exercise: write a test for custom Functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .common import Function
 
 # The learner's test runs on Functions of (x, k) that compute x * exp(-k). No other exercise asks for one.
 class _RightByInputs(Function):
-    """Right Function that saves its inputs and computes both gradients."""
+    """A right Function that saves its inputs and computes both gradients."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -36,7 +36,10 @@ class _RightByInputs(Function):
 
 
 class _RightByOutput(_RightByInputs):
-    """Right Function that saves its result and computes only the gradients needed."""
+    """A right Function that saves its result.
+
+    Computes only the gradients that are needed.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -52,7 +55,7 @@ class _RightByOutput(_RightByInputs):
 
 
 class _RightBySetup(Function):
-    """Right Function with `setup_context`, and a division instead of a product."""
+    """A right Function with `setup_context` that divides instead of multiplying."""
 
     @staticmethod
     def forward(x: Tensor, k: Tensor) -> Tensor:
@@ -66,7 +69,10 @@ class _RightBySetup(Function):
 
 
 class _WrongValue(_RightByInputs):
-    """Another function with its right derivative, which `gradcheck` alone accepts."""
+    """A wrong Function that `gradcheck` accepts.
+
+    The derivative is right, but belongs to another function, x * exp(k).
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
@@ -132,9 +138,9 @@ class _WrongEdits(_RightByInputs):
 
 
 def _without_name(function: Any) -> Any:
-    """Return the same class under a neutral name.
+    """Return a copy of a custom Function under a neutral name.
 
-    torch's errors and warnings name a Function after its class.
+    torch's errors and warnings contain the name of the class, which would give the answer away.
     """
     body = {key: value for key, value in vars(function).items() if key not in ("__dict__", "__weakref__", "__doc__")}
     return type(function)("GivenFunction", function.__bases__, {**body, "__module__": "__main__"})
@@ -155,15 +161,15 @@ WRONG = {
 
 
 def _refusal(name: str, points: float, en: str, ru: str) -> Any:
-    """Return the aspect that a wrong Function is refused."""
+    """Return the aspect that the learner's test refuses a wrong Function. `en` and `ru` describe that Function."""
     return aspect(name, points, en=f"{en} is refused.", ru=f"{ru} отвергается.")
 
 
 def _run_answer(answer: Any, function: Any, right: bool) -> object:
-    """Return what the learner's test returns for `function`, or False if it refuses by an exception.
+    """Return the result of the learner's test on `function`, or False if the test refuses by an exception.
 
-    A failed assertion or gradient check is a refusal. For a wrong Function, so is any RuntimeError. For a right
-    one, a RuntimeError is a bug of the test, and the learner should read it.
+    A failed assertion or gradcheck refuses. If `right` is False, any other RuntimeError refuses, too. If `right` is
+    True, a RuntimeError is an error in the test and is raised for the learner to read.
     """
     try:
         return answer.is_right_function(function)
@@ -267,7 +273,11 @@ def _inputs(positive: bool = False) -> tuple[Tensor, Tensor]:
 def _run_checks(
     function: Any, *, value: bool = True, second: bool = True, edit: bool = True, positive: bool = False
 ) -> bool:
-    """Run a right test without the parts that are switched off."""
+    """Run a right test on `function`, and return whether `function` passes.
+
+    `value`, `second` and `edit` switch parts of the test off: value, second derivative, unchanged grad_output. With
+    `positive` the inputs are positive.
+    """
     x, k = _inputs(positive)
     if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):
         return False

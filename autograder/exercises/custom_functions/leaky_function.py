@@ -1,4 +1,4 @@
-"""Extra exercise: a backward pass that changes its incoming gradient."""
+"""Extra exercise: a backward pass that changes its incoming gradient in place."""
 
 from __future__ import annotations
 

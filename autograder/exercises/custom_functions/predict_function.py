@@ -1,4 +1,4 @@
-"""Core exercise: predictions about `forward` and `backward` of a Function."""
+"""Core exercise: predictions about `forward` and `backward` of a custom Function."""
 
 from __future__ import annotations
 

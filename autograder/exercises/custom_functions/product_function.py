@@ -1,4 +1,4 @@
-"""Core exercise: a Function of two inputs."""
+"""Core exercise: a custom Function of two inputs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .common import (
 
 
 class _ReadCounter(TorchDispatchMode):
-    """Counter of the ops that read the storage of `watched`.
+    """A counter of the ops that read a tensor's memory.
 
-    An op that makes a view or a detached copy does not read it.
+    An op that only makes a view or a detached copy of `watched` does not read the memory.
     """
 
     def __init__(self, watched: Tensor) -> None:

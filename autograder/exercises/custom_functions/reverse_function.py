@@ -1,4 +1,4 @@
-"""Extra exercise: a Function that reverses its gradient."""
+"""Extra exercise: a custom Function that reverses its gradient."""
 
 from __future__ import annotations
 

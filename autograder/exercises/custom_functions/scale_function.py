@@ -1,4 +1,4 @@
-"""Extra exercise: a Function that changes its input in place."""
+"""Extra exercise: a custom Function that changes its input in place."""
 
 from __future__ import annotations
 

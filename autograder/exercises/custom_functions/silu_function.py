@@ -1,4 +1,4 @@
-"""Core exercise: a fused SiLU that saves only its input."""
+"""Core exercise: SiLU as one Function that saves only its input."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 class _SiLU(Function):
-    """Right SiLU that saves its input, the base class of the mistakes."""
+    """A right SiLU that saves its input. The mistakes derive from it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

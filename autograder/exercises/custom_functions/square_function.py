@@ -1,4 +1,4 @@
-"""Extra exercise: a Function whose calls share their state."""
+"""Extra exercise: a custom Function whose calls wrongly share state."""
 
 from __future__ import annotations
 

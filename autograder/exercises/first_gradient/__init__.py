@@ -1,4 +1,4 @@
-"""Exercises of lesson 00, the first gradient."""
+"""The exercises of lesson 00, the first gradient, in order."""
 
 EXERCISES = (
     "numerical_slope",

@@ -84,7 +84,7 @@ def descend(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for rows, columns, lr in ((5, 3, 0.3), (2, 4, 0.07)):
         target = torch.randint(0, 2, (columns,), generator=rng, dtype=torch.float64)
-        # Small weights keep every sigmoid away from saturation, so that a step changes each entry visibly.
+        # Small weights keep every sigmoid away from saturation, and a step then changes each entry visibly.
         x, w, b = uniform(rng, rows), leaf(rng, rows, columns), leaf(rng, columns)
         with torch.no_grad():
             w /= 10
@@ -96,7 +96,10 @@ def _loss(w: Tensor, b: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _add_gradients(w: Tensor, b: Tensor, factor: float) -> None:
-    """Add `factor` times the gradients to `w` and `b`, and clear the gradients."""
+    """Add `factor` times `.grad` to `w` and `b`, and then set `.grad` to None.
+
+    `factor` is negative for a step of descent.
+    """
     with torch.no_grad():
         for t in (w, b):
             assert t.grad is not None

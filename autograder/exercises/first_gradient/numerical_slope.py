@@ -1,4 +1,4 @@
-"""Core exercise: a derivative by central difference."""
+"""Core exercise: a derivative by central differences."""
 
 from __future__ import annotations
 

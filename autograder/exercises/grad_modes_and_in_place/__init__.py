@@ -1,4 +1,4 @@
-"""Exercises of lesson 05, grad modes and in-place edits."""
+"""The exercises of lesson 05, grad modes and in-place edits, in order."""
 
 EXERCISES = (
     "predict_modes",

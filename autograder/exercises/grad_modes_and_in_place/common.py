@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on grad modes and in-place edits."""
+"""Helpers for the exercises on grad modes and in-place edits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EDIT_ERROR = "has been modified by an inplace operation"  # from torch's error m
 
 
 def randomized(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.float64) -> Any:
-    """Return `module` in `dtype`, with random weights and statistics and a filled `.grad` everywhere."""
+    """Return `module` in `dtype`, with random parameters and buffers. Every `.grad` is filled with 100."""
     module.to(dtype)
     parameters = list(module.parameters())
     sizes = [parameter.numel() for parameter in parameters]
@@ -29,9 +29,9 @@ def randomized(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.
 
 
 def flags(model: Module, called: str = "model") -> dict[str, object]:
-    """Return which parameters of `model` require grad and which of its modules are in training mode.
+    """Return by name which parameters of `model` require grad and which of its modules are in training mode.
 
-    `called` is the name of `model` itself.
+    `called` is the name for `model` itself.
     """
     learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
     trains = {f"{name or called}.training": module.training for name, module in model.named_modules()}
@@ -39,10 +39,10 @@ def flags(model: Module, called: str = "model") -> dict[str, object]:
 
 
 def weights_of(model: Module) -> dict[str, Tensor]:
-    """Return a copy of the parameters of `model` by name."""
+    """Return copies of the parameters of `model` by name."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 def gradients_of(model: Module) -> dict[str, Tensor | None]:
-    """Return the `.grad` of each parameter of `model` by name."""
+    """Return the `.grad` of each parameter of `model`, under names such as "weight.grad"."""
     return {f"{name}.grad": parameter.grad for name, parameter in model.named_parameters()}

@@ -1,4 +1,4 @@
-"""Core exercise: evaluation of a model without a graph."""
+"""Core exercise: evaluate a model without recording a graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _state_of(model: Module) -> dict[str, object]:
-    """Return all that an evaluation might change in `model`: flags, statistics, weights, gradients, hooks."""
+    """Return by name everything in `model` that an evaluation might change.
+
+    These are flags, buffers, weights, gradients, and the number of hooks.
+    """
     statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
     hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
     return flags(model) | statistics | weights_of(model) | gradients_of(model) | {"len(hooks)": hooks}
@@ -31,11 +34,11 @@ _SAMPLES, _HIDDEN = 128, 8
 
 
 def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtMost, list[str]]:
-    """Return the peak bytes, and the batch size and grad mode of each call of the model.
+    """Return the peak bytes of an evaluation, with a limit, and a description of each call of the model.
 
-    A layer needs its input and its output: 2 activations. A recorded batch keeps all 4 hidden activations beside
-    the current one. The predictions may exist twice, once as a list of batches. A copy of the model is small beside
-    an activation.
+    The description states batch size and grad mode. The limit is 4 hidden activations. Without a graph, a layer needs
+    2, its input and its output. With a graph, 4 stay alive beside the current one. The limit also allows the
+    predictions twice, because a list of batches may be joined.
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_HIDDEN, _HIDDEN, bias=False), Tanh())]
     model = Sequential(*hidden, Linear(_HIDDEN, 1, bias=False)).double()
@@ -133,7 +136,7 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
 
 
 class Noise(Module):
-    """A custom layer that reads `training`: it doubles in training mode."""
+    """A layer that doubles its input, but only in training mode."""
 
     def forward(self, x: Tensor) -> Tensor:
         return 2 * x if self.training else x
@@ -159,7 +162,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 @contextmanager
 def _restoring_modes(model: Module) -> Iterator[None]:
-    """Restore the mode of every module after the block."""
+    """Restore the training mode of every module of `model` after the block."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         yield
@@ -169,7 +172,7 @@ def _restoring_modes(model: Module) -> Iterator[None]:
 
 
 def _predict(model: Module, batches: list[Tensor]) -> list[Tensor]:
-    """Return the predictions for each batch, without any mistake."""
+    """Return the predictions for each batch, as a right answer computes them."""
     with _restoring_modes(model), torch.no_grad():
         model.eval()
         return [model(x) for x in batches]

@@ -1,4 +1,4 @@
-"""Core exercise: freezing the first layers of a model."""
+"""Core exercise: freeze the first layers of a model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _NO_PARAMETER = "no parameter of the model"
 
 
 def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
-    """Return the bytes that a forward pass saves when 2 of 4 hidden layers are frozen.
+    """Return the bytes that a forward pass saves after 2 of 4 hidden layers are frozen, with a limit.
 
-    The two trainable hidden layers and the last layer need their inputs: 3 activations. With the frozen layers
-    recorded as well it is 4. The limit is 1.25 times 3.
+    A right answer saves 3 activations, the inputs of the 3 trainable layers. An answer that still records the frozen
+    layers saves 4. The limit is 1.25 times 3.
     """
     hidden = [layer for _ in range(4) for layer in (Linear(_WIDTH, _WIDTH), Tanh())]
     model = Sequential(*hidden, Linear(_WIDTH, 1)).double()
@@ -135,7 +135,7 @@ def _trainable(model: Module) -> list[Parameter]:
 
 
 def _freeze(parameters: Iterable[torch.Tensor]) -> None:
-    """Freeze parameters and drop their gradients, as the solution does."""
+    """Set `requires_grad` to False and `.grad` to None for each parameter, as the solution does."""
     for parameter in parameters:
         parameter.requires_grad_(False)
         parameter.grad = None

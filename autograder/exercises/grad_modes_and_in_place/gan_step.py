@@ -1,4 +1,4 @@
-"""Core exercise: a GAN step that edits weights before backward."""
+"""Core exercise: repair a GAN step that edits weights before backward."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _magnitude(gradient: Tensor | None) -> str:
-    """Return whether there is a gradient, and whether it is more than rounding errors."""
+    """Return "none" without a gradient, "zeros" if its numbers are rounding errors, else "numbers"."""
     if gradient is None:
         return "none"
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
@@ -98,21 +98,24 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _losses(G: Module, D: Module, real: Tensor, ideas: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the losses of `D` and of `G`, both from one call of `D` on the fakes."""
+    """Return the losses of the discriminator `D` and the generator `G`.
+
+    Both use the same call of `D` on generated samples. `ideas` is the input of `G`, `real` are real samples.
+    """
     score_real, score_fake = D(real), D(G(ideas))
     d_loss = -score_real.log().mean() - (1 - score_fake).log().mean()
     return d_loss, (1 - score_fake).log().mean()
 
 
 def _descend(optimizer: Any, loss: Tensor) -> None:
-    """Make one step on `loss`, with fresh gradients."""
+    """Take one optimizer step on `loss`, after clearing old gradients."""
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
 
 
 def _fill_gradients(G: Module, D: Module, d_loss: Tensor, g_loss: Tensor) -> None:
-    """Fill `.grad` of each network with the gradient of its own loss, as the solution does."""
+    """Fill `.grad` of `D` and of `G` with the gradient of the network's own loss, as the solution does."""
     for network, loss in ((D, d_loss), (G, g_loss)):
         network.zero_grad()
         loss.backward(inputs=list(network.parameters()), retain_graph=True)  # type: ignore[no-untyped-call]

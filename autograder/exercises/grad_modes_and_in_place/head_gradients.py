@@ -1,4 +1,7 @@
-"""Extra exercise: gradients of a head on features from inference mode."""
+"""Extra exercise: gradients of a head on features from inference mode.
+
+The head is the last part of a model.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
-    """Return `values` with the owner's name in front of each name."""
+    """Return `values` with "owner." before each name."""
     return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""Core exercise: predictions about in-place edits and backward."""
+"""Core exercise: predictions about in-place edits and backward passes."""
 
 from __future__ import annotations
 

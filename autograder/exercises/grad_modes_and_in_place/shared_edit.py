@@ -1,4 +1,4 @@
-"""Extra exercise: a legal in-place edit of shared memory."""
+"""Extra exercise: an in-place edit that shares memory and that backward allows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ _PROPERTIES = (
 
 
 def _as_sequence(out: object) -> Sequence[object]:
-    """Return the results of an operation as a sequence."""
+    """Return the results of an operation as a sequence, even if there is only one."""
     return out if isinstance(out, (tuple, list)) else [out]
 
 
 class _EditsOfViewed(TorchDispatchMode):
-    """Detector of edits of memory of which a view already exists."""
+    """A detector of in-place edits of memory that already has a view.
+
+    `found` is True after such an edit.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -52,7 +55,7 @@ class _EditsOfViewed(TorchDispatchMode):
 
 
 def _edits_viewed_memory(answer: Any, x: Tensor) -> bool:
-    """Return whether a view of the memory existed when the answer edited it."""
+    """Return whether the learner's function edited memory in place after a view of that memory was made."""
     edits = _EditsOfViewed()
     with edits:
         answer.shared_edit(x.detach().clone().requires_grad_())
@@ -60,9 +63,9 @@ def _edits_viewed_memory(answer: Any, x: Tensor) -> bool:
 
 
 def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
-    """Return whether the gradient of one result agrees with central differences along a random direction.
+    """Return whether autograd's gradient of result number `index` agrees with central differences.
 
-    If the backward pass raises, return its error.
+    The comparison is along one random direction. Returns the text of the error if the backward pass raises.
     """
     rng = torch.Generator().manual_seed(3)
     out = function(x)[index]

@@ -1,4 +1,4 @@
-"""Core exercise: a recurrence that edits its result in place."""
+"""Core exercise: repair a recurrence that edits its result in place."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from .common import EDIT_ERROR
 
 
 def _without_numbers(error: Exception) -> str:
-    """Return the text of an error without its numbers."""
+    """Return the text of an error with each number replaced by "#"."""
     return re.sub(r"\d+", "#", str(error))
 
 
 def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
-    """Return the bytes saved for 32 rows of 64 numbers.
+    """Return the bytes that an answer saves for 32 rows of 64 numbers, with a limit.
 
-    A right answer needs each row once. With all rows saved at each step, it is 32 times `x`.
+    A right answer saves each row once. An answer that saves all rows at each step saves 32 times as much. The limit is
+    4 times the size of `x`.
     """
     x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
@@ -115,9 +116,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
-    """Return the recurrence with a tensor of its own for each row.
+    """Return the recurrence a * previous + (1 - a) * row, with a new tensor for each row.
 
-    Each step uses `seen(previous row)`.
+    A mistake passes `seen`, which changes the previous row before it is used.
     """
     rows = [x[0]]
     for row in x[1:]:

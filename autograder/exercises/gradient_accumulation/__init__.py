@@ -1,4 +1,4 @@
-"""Exercises of lesson 03, gradient accumulation."""
+"""The exercises of lesson 03, gradient accumulation, in order."""
 
 EXERCISES = (
     "predict_accumulation",

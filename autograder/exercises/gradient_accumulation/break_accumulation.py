@@ -1,4 +1,4 @@
-"""Extra exercise: a model for which accumulation is not exact."""
+"""Extra exercise: find a model for which accumulation is not exact."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .common import Batches
 
 
 def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
-    """Return the gradient that accumulation leaves if it divides each mean loss by the number K of micro-batches.
+    """Return the flat gradient that accumulation gives if each mean loss is divided by the number of micro-batches.
 
-    The model's `.grad` does not change, so that the function is no answer to another exercise.
+    `.grad` does not change: a function that fills `.grad` would be an answer to another exercise.
     """
     parameters = list(model.parameters())
     losses = torch.stack([mse_loss(model(x), y) / len(batches) for x, y in batches])

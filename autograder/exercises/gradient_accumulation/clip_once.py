@@ -1,4 +1,4 @@
-"""Extra exercise: gradient clipping once per window."""
+"""Extra exercise: clip the gradient once per optimizer step."""
 
 from __future__ import annotations
 

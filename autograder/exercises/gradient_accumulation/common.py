@@ -1,4 +1,7 @@
-"""Helpers shared by the exercises on gradient accumulation."""
+"""Helpers for the exercises on gradient accumulation.
+
+A window is the sequence of micro-batches between two optimizer steps.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ ONE_BACKWARD_EACH = aspect(
 
 
 def linear(rng: torch.Generator, features: int = 3) -> torch.nn.Linear:
-    """Return a linear model without bias whose `.grad` is filled, as after an earlier backward pass."""
+    """Return a random linear model without bias. Its `.grad` is filled, as after an earlier backward pass."""
     model = torch.nn.Linear(features, 1, bias=False, dtype=torch.float64)
     model.weight = torch.nn.Parameter(uniform(rng, 1, features))
     model.weight.grad = 100 * uniform(rng, 1, features)
@@ -36,7 +39,7 @@ def linear(rng: torch.Generator, features: int = 3) -> torch.nn.Linear:
 
 
 def without_gradient(model: torch.nn.Linear) -> torch.nn.Linear:
-    """Set `.grad` to None, as before the first backward pass, and return `model`."""
+    """Set `.grad` of the model's parameters to None, and return the model."""
     model.zero_grad()
     return model
 
@@ -46,7 +49,7 @@ def micro_batches(rng: torch.Generator, *sizes: int, features: int = 3) -> Batch
 
 
 def sgd(model: torch.nn.Module, lr: float = 0.01, momentum: float = 0.0) -> torch.optim.SGD:
-    """Return plain gradient descent on `model`, with cleared gradients."""
+    """Return an SGD optimizer for `model`. Every `.grad` is set to None."""
     optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
     optimizer.zero_grad()
     return optimizer
@@ -60,15 +63,15 @@ def affine(rng: torch.Generator) -> torch.nn.Linear:
 
 
 def alternating_batches(rng: torch.Generator, *sizes: int) -> Batches:
-    """Return micro-batches with gradients of alternating sign and falling size.
+    """Return micro-batches of these sizes whose gradients alternate in sign and become smaller.
 
-    The step therefore shows whether a micro-batch was clipped on its own.
+    Their sum therefore shows whether each micro-batch was clipped on its own.
     """
     return [(2 * uniform(rng, n, 3), (-3.0) ** -i * 100 * uniform(rng, n, 1)) for i, n in enumerate(sizes)]
 
 
 def with_old_gradients(optimizer: torch.optim.SGD) -> torch.optim.SGD:
-    """Fill `.grad`, as after an earlier backward pass, and return `optimizer`."""
+    """Fill every `.grad` with 1000, as after an earlier backward pass, and return `optimizer`."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             parameter.grad = torch.full_like(parameter, 1000.0)
@@ -76,7 +79,7 @@ def with_old_gradients(optimizer: torch.optim.SGD) -> torch.optim.SGD:
 
 
 def training_cases(rng: torch.Generator) -> Iterator[Case]:
-    """Yield the data of the notebook that both bugs come from, and random data."""
+    """Yield two cases for training loops: a tiny data set from the lesson, and random data."""
     model = torch.nn.Linear(1, 1, bias=False, dtype=torch.float64)
     torch.nn.init.ones_(model.weight)
     batches = [(x, 2 * x) for x in torch.tensor([4.0, 2.0, 3.0, 1.0], dtype=torch.float64).reshape(4, 1, 1)]
@@ -86,16 +89,19 @@ def training_cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def directions(passes: list[Tensor]) -> list[Tensor]:
-    """Return the gradient of each pass, scaled to length 1, in sorted order.
+    """Return the gradients of all backward passes, scaled to length 1 and sorted.
 
-    A direction identifies a micro-batch, however its loss was weighted. Sorting removes the order of the passes,
-    which does not matter.
+    A direction tells which micro-batch a pass used, even if its loss was weighted. Sorting removes the order of the
+    passes, which does not matter.
     """
     return sorted((normalize(gradient.flatten(), dim=0) for gradient in passes), key=Tensor.tolist)
 
 
 def observe_accumulation(accumulate: Callable[..., object], case: Case) -> dict[str, object]:
-    """Observe `accumulate(model, batches)`, which leaves a gradient in `model.weight.grad`."""
+    """Observe `accumulate(model, batches)`, an answer that leaves the gradient in `model.weight.grad`.
+
+    Returns weight, gradient, directions of the backward passes, and batch sizes.
+    """
     weight = case.model.weight
     with passes_to(weight) as passes, batch_sizes(case.model) as sizes:
         accumulate(case.model, case.batches)
@@ -104,7 +110,10 @@ def observe_accumulation(accumulate: Callable[..., object], case: Case) -> dict[
 
 
 def observe_training(train: Callable[..., object], case: Case) -> dict[str, object]:
-    """Observe `train(model, optimizer, batches, accumulation_steps)`, which trains in windows."""
+    """Observe `train(model, optimizer, batches, accumulation_steps)`, an answer that trains for one epoch.
+
+    Returns the weights after each step, directions of the backward passes, and batch sizes.
+    """
     with (
         passes_to(case.model.weight) as passes,
         batch_sizes(case.model) as sizes,
@@ -121,9 +130,10 @@ def count_samples(batches: Batches) -> int:
 def train_in_windows(
     model: Any, optimizer: Any, batches: Batches, k: int, share: Callable[[Batches, int], float]
 ) -> float:
-    """Train one epoch in windows of `k` micro-batches and return the mean loss.
+    """Train for one epoch with an optimizer step after every `k` micro-batches, and return the mean loss.
 
-    `share(window, n)` is the weight of a micro-batch of `n` samples.
+    `share(window, n)` returns the weight of the loss of a micro-batch of `n` samples. `window` is the list of
+    micro-batches between two steps.
     """
     total = 0.0
     for start in range(0, len(batches), k):
@@ -138,7 +148,7 @@ def train_in_windows(
 
 
 def clearing_gradients(model: torch.nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return `model` as a function that clears its gradients before each call."""
+    """Return a function that sets every `.grad` of `model` to None and then calls `model`."""
 
     def call(x: Tensor) -> Tensor:
         model.zero_grad()
@@ -148,13 +158,13 @@ def clearing_gradients(model: torch.nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def join_windows(batches: Batches, k: int) -> Batches:
-    """Return each window of `k` micro-batches as one batch."""
+    """Return larger batches, each made of `k` micro-batches."""
     windows = (batches[start : start + k] for start in range(0, len(batches), k))
     return [(torch.cat([x for x, _ in w]), torch.cat([y for _, y in w])) for w in windows]
 
 
 def mean_gradient_norm(model: torch.nn.Module, batches: Batches) -> float:
-    """Return the norm of the gradient of the mean loss over all samples."""
+    """Return the norm of the gradient of the mean loss over all samples in `batches`."""
     x, y = (torch.cat(parts) for parts in zip(*batches))
     gradients = torch.autograd.grad(mse_loss(model(x), y), list(model.parameters()))
     return float(torch.cat([g.flatten() for g in gradients]).norm())
@@ -163,7 +173,7 @@ def mean_gradient_norm(model: torch.nn.Module, batches: Batches) -> float:
 def accumulate_window(
     model: Any, optimizer: Any, batches: Batches, after_each: Callable[[], object] = lambda: None
 ) -> None:
-    """Accumulate the gradient of a window of micro-batches of the same size."""
+    """Accumulate the gradient over micro-batches of the same size. `after_each` is called after each backward pass."""
     optimizer.zero_grad()
     for x, y in batches:
         (mse_loss(model(x), y) / len(batches)).backward()

@@ -1,4 +1,4 @@
-"""Extra exercise: a loop with backward only on the last micro-batch."""
+"""Extra exercise: a loop that runs backward only for the last micro-batch."""
 
 from __future__ import annotations
 

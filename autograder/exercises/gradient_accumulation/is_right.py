@@ -1,4 +1,4 @@
-"""Extra exercise: a test for gradient accumulation."""
+"""Extra exercise: write a test for gradient accumulation."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ WRONG = {
 def _accepts(answer: Any, function: Callable[..., None]) -> bool:
     """Return whether the learner's test accepts `function`.
 
-    A failed assertion is a refusal, as in any test.
+    A failed assertion in the test means that `function` is refused.
     """
     try:
         return bool(answer.is_right(function))
@@ -182,7 +182,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], old: float | None = 100.0) -> bool:
-    """Run a right test on micro-batches of these sizes, with `.grad` filled with `old` beforehand."""
+    """Run a right test of `accumulate` and return whether it passes.
+
+    `sizes` are the sizes of the micro-batches. `old` fills `.grad` beforehand; None leaves it empty.
+    """
     x = torch.arange(1.0, 2 * sum(sizes) + 1).reshape(-1, 2)
     w = torch.tensor([1.0, -2.0], requires_grad=True)
     w.grad = None if old is None else torch.full_like(w, old)

@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about gradients of None and of zero."""
+"""Extra exercise: predictions about a `.grad` of None and of zeros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: accumulation of means over tokens."""
+"""Extra exercise: accumulate a mean loss over tokens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def token_mean(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _random_tokens(rng: torch.Generator, *lengths: int) -> tuple[Tensor, Tensor]:
-    """Return one micro-batch of sequences of these lengths, padded to 5 tokens."""
+    """Return inputs and targets of one micro-batch: sequences of these lengths, padded to 5 tokens."""
     y = torch.full((len(lengths), 5), IGNORED)
     for row, length in enumerate(lengths):
         y[row, :length] = torch.randint(4, (length,), generator=rng)
@@ -69,15 +69,19 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _token_loss(model: torch.nn.Module, x: Tensor, y: Tensor) -> Tensor:
-    """Return the mean cross-entropy over the tokens of a micro-batch, without padding.
+    """Return the mean cross-entropy over the tokens of a micro-batch.
 
-    `x` has the shape (n, t, 3), `y` the shape (n, t).
+    Padding tokens are left out of the mean. `x` has the shape (sequences, tokens, 3), `y` the shape (sequences,
+    tokens).
     """
     return cross_entropy(model(x).flatten(0, 1), y.flatten(), ignore_index=IGNORED)
 
 
 def _accumulate_weighted(model: torch.nn.Module, batches: Batches, weight: Callable[[Tensor], float]) -> None:
-    """Accumulate the token means, each weighted by its share of `weight(y)`."""
+    """Accumulate the gradient of the micro-batches' token means.
+
+    A mean is weighted by `weight(y)` divided by the sum of these weights.
+    """
     model.zero_grad()
     total = sum(weight(y) for _, y in batches)
     for x, y in batches:

@@ -1,4 +1,7 @@
-"""Core exercise: an epoch in windows, with an incomplete last window."""
+"""Core exercise: train one epoch whose last window is incomplete.
+
+A window is the sequence of micro-batches between two optimizer steps.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ _SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
 
 
 def _peak_of_window(train: Callable[..., object]) -> AtMost:
-    """Return the peak bytes of one window of 6 micro-batches through a hidden layer of 64 x 32 numbers.
+    """Return the peak bytes of training on 6 micro-batches with one optimizer step, with a limit.
 
-    One micro-batch needs its hidden activation and, during backward, two gradients of that size. These are 3 units,
-    and the weights need little. The limit is 1.25 times 3. A second graph beside the first needs 4 units, and all
-    graphs need 6 or more.
+    The unit is the hidden activation of a micro-batch, 64 x 32 numbers. One micro-batch needs 3 units: the activation
+    and two gradients of its size during backward. The limit is 1.25 times 3. An answer that keeps a second graph needs
+    4, one that keeps all graphs 6 or more.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, _WIDTH), torch.nn.Tanh(), torch.nn.Linear(_WIDTH, 1)).double()
     batches = [(torch.ones(_SAMPLES, 2).double(), torch.ones(_SAMPLES, 1).double()) for _ in range(_MICRO_BATCHES)]

@@ -1,4 +1,4 @@
-"""Extra exercise: gradient clipping under a loss scale."""
+"""Extra exercise: clip gradients of a scaled loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .common import Batches, accumulate_window, affine, alternating_batches, mea
 class FakeScaler:
     """A `torch.amp.GradScaler` with a fixed scale, for float64 on the CPU.
 
-    The exercise needs only the order of its calls.
+    The exercise only needs an object with the same methods in the same order.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Exercises of lesson 02, the graph and the backward pass."""
+"""The exercises of lesson 02, graph and backward pass, in order."""
 
 EXERCISES = (
     "count_nodes",

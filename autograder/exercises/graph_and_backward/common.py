@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on the graph and the backward pass."""
+"""Helpers for the exercises on the graph and the backward pass."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ ROWS, WIDTH = 64, 32  # shape of the hidden activation on which memory is measur
 
 
 def leaves_behind(tensor: Tensor) -> list[Tensor]:
-    """Return the leaves that a backward pass from `tensor` reaches, in an order that follows from the graph alone."""
+    """Return the leaves that a backward pass from `tensor` reaches. Their order depends only on the graph."""
     return [node.variable for node in graph_nodes(tensor) if hasattr(node, "variable")]

@@ -1,4 +1,4 @@
-"""Core exercise: the number of nodes in a graph."""
+"""Core exercise: count the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from .common import FLOAT64, leaves_behind
 
 
 class _Twice(torch.autograd.Function):
-    """The sum a + b as a node of its own class.
+    """A custom Function that returns a + b.
 
-    `_count_reads` can therefore count the reads of its `next_functions`.
+    Its nodes have a class of their own. `_count_reads` can therefore change the attribute `next_functions` for these
+    nodes alone.
     """
 
     @staticmethod
@@ -36,7 +37,7 @@ _reads: list[None] = []
 
 
 def _count_reads() -> None:
-    """Append to `_reads` at every read of `next_functions` of a `_Twice` node."""
+    """Make every node of `_Twice` record each read of its `next_functions`. A read appends to the list `_reads`."""
     kind: Any = _Twice._backward_cls  # type: ignore[attr-defined]
     plain = kind.next_functions
 
@@ -54,9 +55,10 @@ _DOUBLINGS = 10
 
 
 def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
-    """Return how often an answer reads the nodes of ten doublings: 10 nodes, with 2047 paths from the last one.
+    """Return the number of reads of `next_functions` that an answer needs, with a limit.
 
-    A walk that remembers visited nodes reads each node once. Eight reads per node are allowed.
+    The graph has 10 nodes and 2047 paths from the result. An answer that remembers visited nodes reads each node once.
+    The limit is 8 reads per node.
     """
     doubled = torch.ones((), dtype=FLOAT64, requires_grad=True)
     for _ in range(_DOUBLINGS):

@@ -1,4 +1,4 @@
-"""Extra exercise: gradients that share memory."""
+"""Extra exercise: repair gradients that share memory."""
 
 from __future__ import annotations
 

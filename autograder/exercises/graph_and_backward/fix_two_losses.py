@@ -1,4 +1,4 @@
-"""Core exercise: two losses on one graph."""
+"""Core exercise: two backward passes through one graph."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TwoLosses = tuple[Tensor, Tensor]
 
 
 def _loss(value: object) -> object:
-    """Return a loss as a number. It may be a number, a tensor or an array of one number."""
+    """Return a loss as a Python number. The loss is a number, or a tensor or array with one number."""
     return number(torch.as_tensor(value, dtype=FLOAT64))
 
 
 def _can_go_again(loss: object, w: Tensor) -> bool:
-    """Return whether a further backward pass from `loss` to `w` is possible."""
+    """Return whether another backward pass from `loss` to `w` is possible."""
     if not isinstance(loss, Tensor) or not loss.requires_grad:
         return False
     try:
@@ -37,11 +37,11 @@ def _can_go_again(loss: object, w: Tensor) -> bool:
 
 
 def _measure_left(answer: Callable[..., object]) -> AtMost:
-    """Return the bytes that stay in memory after the call, without those of the returned pair.
+    """Return the bytes that stay in memory after a call of an answer, with a limit.
 
-    The pair is left out because the CPU result of `mse_loss` has a storage as large as its input. The limit allows
-    `.grad` and a quarter of the hidden activation of 64 x 32 numbers. A graph that was kept holds the whole
-    activation.
+    The returned pair does not count, because the result of `mse_loss` can hold memory as large as its input. The limit
+    allows `.grad`, and a quarter of the hidden activation of 64 x 32 numbers. A graph that is still alive holds the
+    whole activation.
     """
     w = torch.full((4, WIDTH), 0.1, dtype=FLOAT64, requires_grad=True)
     x, y = torch.ones(ROWS, 4, dtype=FLOAT64), torch.zeros(ROWS, WIDTH, dtype=FLOAT64)

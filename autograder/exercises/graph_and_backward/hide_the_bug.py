@@ -1,4 +1,4 @@
-"""Extra exercise: a graph on which a wrong backward is right."""
+"""Extra exercise: a graph for which a wrong backward pass is right."""
 
 from __future__ import annotations
 

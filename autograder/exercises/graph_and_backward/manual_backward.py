@@ -1,4 +1,4 @@
-"""Backward passes by hand: nodes are called one by one, without autograd's engine."""
+"""Backward passes that call nodes one by one, without autograd's engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.measure import graph_nodes
 
 
 def call_node(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    """Run one node and return its gradients, one for each of its `next_functions`."""
+    """Call a node with the incoming gradient, and return a gradient for each of its `next_functions`."""
     with torch.no_grad():
         gradients = node(gradient)
     return gradients if isinstance(gradients, tuple) else (gradients,)
@@ -21,7 +21,10 @@ def call_node(node: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
 def pass_on(
     node: Any, gradient: Tensor, call: Callable[[Any, Tensor], tuple[Tensor | None, ...]] = call_node
 ) -> list[tuple[Any, Tensor]]:
-    """Run one node and return the children that get a gradient, each with its gradient."""
+    """Call a node, and return pairs of a node in its `next_functions` and the gradient for that node.
+
+    Entries without a node or a gradient are left out. `call` runs the node.
+    """
     pairs = zip(node.next_functions, call(node, gradient))
     return [(child, given) for (child, _), given in pairs if child is not None and given is not None]
 
@@ -39,7 +42,10 @@ def add_gradient(tensor: Tensor, gradient: Tensor) -> None:
 
 
 def backward_by_paths(root: Tensor, at_leaf: Callable[[Tensor, Tensor], None]) -> None:
-    """Run the recursion of the published pseudo-code, which calls a node once for every path."""
+    """Run a wrong backward pass: recursively, with one call of a node for every path to it.
+
+    `at_leaf` is called with each leaf and each gradient that arrives there.
+    """
 
     def backward(node: Any, incoming: Tensor) -> None:
         if hasattr(node, "variable"):
@@ -57,7 +63,11 @@ def backward_in_order(
     start: Callable[[Tensor], Tensor] = torch.ones_like,
     call: Callable[[Any, Tensor], tuple[Tensor | None, ...]] = call_node,
 ) -> None:
-    """Run a right backward pass in topological order, with steps that a mistake may replace."""
+    """Run a right backward pass from `root`, in topological order.
+
+    `at_leaf` is called with each leaf's node and gradient. A mistake passes another `start`, the gradient of `root`, or
+    another `call`, which runs a node.
+    """
     arrived = {root.grad_fn: start(root)}
     for node in graph_nodes(root):
         if hasattr(node, "variable") and node in arrived:

@@ -1,4 +1,4 @@
-"""Core exercise: a mean loss, and one graph to keep alive."""
+"""Core exercise: return mean loss and worst loss, keeping one graph alive."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BATCHES = 8
 
 
 def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
-    """Return the peak bytes over 8 batches, the first of which is the worst, and their kind in words.
+    """Return the peak bytes over 8 batches with a limit, and a text that says what was kept.
 
-    The hidden layer has 64 x 32 numbers. A finished graph holds one hidden activation, a graph under construction
-    two. The worst graph, the previous one and the current one make 4. The limit is 1.25 times that. All eight
-    graphs make 9, and one large batch makes 16.
+    The first batch is the worst. The unit is a hidden activation of 64 x 32 numbers. A finished graph holds one unit, a
+    graph under construction two. A right answer needs 4: the worst graph, the previous one and the current one. The
+    limit is 1.25 times 4. All graphs together need 9, one large batch needs 16.
     """
     net = torch.nn.Sequential(torch.nn.Linear(2, WIDTH), torch.nn.Tanh(), torch.nn.Linear(WIDTH, 1)).double()
     batches = [
@@ -131,14 +131,14 @@ def mean_and_worst(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _linear(rng: torch.Generator, features: int) -> torch.nn.Linear:
-    """Return a linear model without bias, before its first backward pass."""
+    """Return a random linear model without bias. Its `.grad` is None."""
     model = torch.nn.Linear(features, 1, bias=False, dtype=FLOAT64)
     model.weight = torch.nn.Parameter(uniform(rng, 1, features))
     return model
 
 
 def _batches(rng: torch.Generator, *targets: float, features: int, scale: float = 1.0) -> Batches:
-    """Return batches of four samples. A target further from 0 gives a greater loss."""
+    """Return a batch of four samples for each of `targets`. A target further from 0 gives a greater loss."""
     return [(scale * signed(rng, 4, features), scale * t * uniform(rng, 4, 1)) for t in targets]
 
 

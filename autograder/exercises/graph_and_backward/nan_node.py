@@ -1,4 +1,4 @@
-"""Extra exercise: the node that produces a NaN."""
+"""Extra exercise: find the node that produces a NaN."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(loss=torch.where(x < 100, (2 * x).exp(), 1.0).mean())
     p = uniform(rng, 3)
     p[1] = 0.0
-    yield Case(loss=(2 * p.requires_grad_()).sqrt().sum())  # an infinite gradient, but no NaN
+    yield Case(loss=(2 * p.requires_grad_()).sqrt().sum())  # the gradient is infinite, but not NaN
     yield Case(loss=(leaf(rng, 2) * signed(rng, 2)).tanh().sum())
     for first in (True, False):  # a walk may reach `h`, which gets a NaN, before the node that makes the NaN
         h = leaf(rng, 3) * torch.tensor([0.0, 1.0, -1.0], dtype=FLOAT64)
@@ -78,7 +78,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
-    """Return name, NaN received, NaN given and infinity given of each node, in the order of a backward pass."""
+    """Return a tuple for each node, in the order of a backward pass.
+
+    It holds the node's name and whether the node received NaN, gave NaN and gave infinity.
+    """
     seen: list[tuple[str, bool, bool, bool]] = []
 
     def any_of(test: Callable[[Tensor], Tensor], tensors: tuple[Tensor | None, ...]) -> bool:
@@ -97,7 +100,7 @@ def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
 
 
 def _nodes_giving_nan(loss: Tensor) -> set[Any]:
-    """Return the nodes that give a NaN, whether or not they received one."""
+    """Return the nodes that give a NaN, even those that received one."""
     bad: set[Any] = set()
     for node in graph_nodes(loss):
 

@@ -1,4 +1,4 @@
-"""Core exercise: a backward pass by hand."""
+"""Core exercise: write a backward pass that calls the nodes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _SINES = 7
 
 
 class _CosineRecorder(TorchDispatchMode):
-    """Recorder of the arguments of cosines.
+    """A dispatch mode that records the arguments of cosines.
 
-    The node of a sine computes one cosine in each call.
+    The node of a sine computes one cosine each time it is called.
     """
 
     def __init__(self) -> None:
@@ -47,10 +47,11 @@ class _CosineRecorder(TorchDispatchMode):
 
 
 def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
-    """Return how often seven nodes of sines are called, in ascending order, and then two leaves.
+    """Return the number of times that a learner's backward pass calls each node.
 
-    A leaf without a call counts as 1. Each sine is that of the product of the two numbers before, so that paths
-    join at many depths.
+    First come the numbers for seven nodes of sines, in ascending order, then those for two leaves. A leaf without a
+    call counts as 1. Each sine is that of the product of the previous two numbers. Many paths therefore lead to the
+    same node.
     """
     before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
     arrived: list[Tensor] = []
@@ -144,7 +145,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, b = leaf(rng, 3), leaf(rng, 3)
     h = a * b
     k = h.sin()
-    # A sum passes the same tensor to both operands. An in-place addition to one changes the gradient of the other.
+    # The node of a sum gives one tensor to both operands. Adding to it in place for one operand changes both.
     c, d, e, f = (leaf(rng, 3) for _ in range(4))
     sums = a.sin() + (a + b) + b.cos() + (c + d + c.sin()) + (e + f)
     yield Case(root=(k * h + (k + a).exp() * h - b + sums).sum())

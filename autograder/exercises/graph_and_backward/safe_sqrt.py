@@ -1,4 +1,4 @@
-"""Core exercise: a square root with NaN gradients through `where`."""
+"""Core exercise: a square root inside `where` without NaN gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exercises of lesson 04, Jacobian products."""
+"""The exercises of lesson 04, Jacobian products, in order."""
 
 EXERCISES = (
     "predict_vjp",

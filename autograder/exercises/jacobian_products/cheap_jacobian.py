@@ -1,4 +1,4 @@
-"""Extra exercise: tall and wide Jacobians."""
+"""Extra exercise: Jacobians with many rows or many columns, at low cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autograder.language import Text
 
 from .common import EXACT, NEAR, Cost, Function, Watched, columns_by_differences, error_in_units, relative_error
 
-_WIDTH = 32  # of the hidden layer
+_WIDTH = 32  # numbers in the hidden layer
 
 
 @exercise(
@@ -74,7 +74,7 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         error = relative_error(truth, found)
     cost = Cost()
-    if error < 10 * NEAR:  # a wrong answer has no cost
+    if error < 10 * NEAR:  # the cost of a wrong answer is not counted
         cost = Cost(lambda counted: answer.cheap_jacobian(counted, case.x), case.f)
     m, n = truth.shape
     return {
@@ -90,7 +90,10 @@ def cheap_jacobian(answer: Any, case: Case) -> dict[str, object]:
 
 
 class Bottleneck(Formula):
-    """A function with a hidden layer of 32 numbers."""
+    """A function of a vector, with a hidden layer of 32 numbers.
+
+    `into` and `out_of` are the matrices before and after that layer.
+    """
 
     def __init__(self, into: Tensor, out_of: Tensor) -> None:
         super().__init__("x -> b @ (a @ x).tanh(), len(a @ x) = 32", lambda x: out_of @ (into @ x).tanh())

@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on Jacobian products."""
+"""Helpers for the exercises on Jacobian products."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ TO_ROUNDING = Text(
 
 
 def curved(rng: torch.Generator, n: int, m: int) -> Function:
-    """Return a function from R^n to R^m whose Jacobian depends on x and has no zero entry.
+    """Return a random function from R^n to R^m.
 
-    For n = m the Jacobian is not symmetric.
+    Its Jacobian depends on x, has no zero entry, and is not symmetric for n = m.
     """
     a, b = signed(rng, m, n) / n, uniform(rng, m, n) / n
     return Formula("x -> (a @ x).sin() + b @ x**2", lambda x: (a @ x).sin() + b @ x.square())
 
 
 def steep(rng: torch.Generator, n: int, m: int) -> Function:
-    """Return `curved` with large values and derivatives added.
+    """Return a random function from R^n to R^m with large values and large derivatives.
 
-    Differences of its values, of any order, lose more than half of their digits.
+    Finite differences of its values lose more than half of their digits.
     """
     a, f = signed(rng, m, n), curved(rng, n, m)
     return Formula("x -> 1000 + (3 * a @ x).cos() + ...", lambda x: 1000 + (3 * a @ x).cos() + f(x))
 
 
 def relative_error(truth: Tensor, got: object) -> float:
-    """Return the largest error of `got` as a share of the largest entry of `truth`.
+    """Return the largest error of `got`, divided by the largest entry of `truth`.
 
-    The error is infinite if `got` is no tensor of that shape.
+    The error is infinite if `got` is not a tensor of the same shape.
     """
     if not isinstance(got, Tensor) or got.shape != truth.shape:
         return math.inf
@@ -62,13 +62,16 @@ def relative_error(truth: Tensor, got: object) -> float:
 
 
 def error_in_units(unit: float, error: float) -> AtMost:
-    """Return an error as a budget of one `unit`."""
+    """Return an error as a count with a limit: the number of `unit`s in it, of which 1 is allowed."""
     share = error / unit
     return AtMost(limit=1, used=math.ceil(share) if share < 1e9 else 10**9)
 
 
 class Watched:
-    """A function that records calls away from `x`, as for finite differences."""
+    """A function that records whether it was called away from `x`.
+
+    Such calls (`moved`) show that finite differences were used.
+    """
 
     def __init__(self, function: Function, x: Tensor) -> None:
         self.function, self.x = function, x.detach().clone()
@@ -83,8 +86,8 @@ class Watched:
 class Cost:
     """The counted cost of `call(f)`.
 
-    `calls` are calls of `f`, `runs` are backward runs, and `passes` are both. `ops` are aten ops, and `largest` is
-    the size of the largest new tensor. Without arguments the cost is 0.
+    `calls` are calls of `f`, `runs` are backward passes, `passes` are both together. `ops` are aten ops, and `largest`
+    is the number of elements of the largest new tensor. Without arguments the cost is 0.
     """
 
     calls = runs = passes = ops = largest = 0
@@ -100,7 +103,7 @@ class Cost:
 
 
 def with_lists(predicted: dict[str, object]) -> dict[str, object]:
-    """Return a table of predictions with tensors of several numbers as lists."""
+    """Return a table of predictions with each tensor of several numbers as a list."""
     with using_answer():
         listed = {k: v.tolist() if isinstance(v, Tensor) and v.numel() > 1 else v for k, v in predicted.items()}
         return entries(listed)
@@ -110,15 +113,15 @@ _COST_SIZE = 6  # number of inputs and of outputs of the function whose cost is 
 
 
 def neighbour_products(x: Tensor) -> Tensor:
-    """Return tanh of the products of neighbours, without a matrix or a tensor larger than `x`."""
+    """Return tanh of each entry's product with its neighbour. No tensor is larger than `x`, and there is no matrix."""
     return (x.roll(1) * x).tanh()
 
 
 def observe_jvp(product_along: Callable[..., object], case: Case, budget: Function) -> dict[str, object]:
-    """Observe the result of `product_along(f, x, v)` on the case, and its cost on `budget`.
+    """Observe an answer `product_along(f, x, v)`: its result on the case, and its cost.
 
-    The function `budget` maps R^6 to R^6. The cost is the same for all cases, so it is counted only for the square
-    one. Budgets need a right answer, so the cost of a wrong one is not counted.
+    The cost is counted on `budget`, a function from R^6 to R^6. It is the same for all cases, and is counted only where
+    the case's Jacobian is square. The cost of a wrong result is not counted, and stays 0.
     """
     truth: Any = functional.jvp(case.f, case.x, case.v)[1]
     watched = Watched(case.f, case.x)
@@ -145,9 +148,10 @@ def tracked(x: Tensor) -> Tensor:
 
 
 def columns_by_differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: float | None = None) -> Tensor:
-    """Return the Jacobian by differences with the step `h`: central ones or, without `back`, forward ones.
+    """Return the Jacobian by finite differences with step `h`.
 
-    `over` replaces the divisor.
+    With `back` the differences are central, else one-sided. `over` replaces the number by which differences are
+    divided.
     """
     columns = []
     for step in h * torch.eye(len(x), dtype=x.dtype):
@@ -157,7 +161,7 @@ def columns_by_differences(f: Function, x: Tensor, h: float, *, back: bool = Tru
 
 
 class _CubeWithoutJvp(torch.autograd.Function):
-    """x^3 with a backward pass and without forward mode."""
+    """A custom Function for x^3 with `backward`, but without forward mode."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""Extra exercise: functions that hide or expose swapped products."""
+"""Extra exercise: functions that hide or expose swapped products.
+
+The products are vᵀJ and J v.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ Example = tuple[Function, Tensor, Tensor]
 
 
 def _find_defect(f: Function, x: Tensor, v: Tensor) -> str:
-    """Return why an example cannot be judged, or an empty string."""
+    """Return why a learner's example cannot be judged, or "".
+
+    The example is a function `f` with a point and a vector.
+    """
     x, v = x.detach(), v.detach()
     value = f(x)
     if not x.dim() == 1 < len(x) or not x.shape == v.shape == value.shape:
@@ -34,7 +40,10 @@ def _find_defect(f: Function, x: Tensor, v: Tensor) -> str:
 
 
 def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return J, `v` and the product that `swapped` gives, all in float64."""
+    """Return the Jacobian J, the vector `v`, and J v, all in float64.
+
+    J v is what the wrong function in the lesson returns in place of vᵀJ.
+    """
     x, v = x.detach(), v.detach()
     matrix: Any = functional.jacobian(f, x)
     product: Any = torch.func.jvp(f, (x,), (v,))[1]

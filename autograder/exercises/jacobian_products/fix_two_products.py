@@ -228,7 +228,10 @@ def ones_twice(f: Function, inp: Tensor, v: Tensor) -> object:
 
 
 def _by_backward(f: Function, inp: Tensor, v: Tensor) -> tuple[object, object]:
-    """Return both products, and leave the second one in `inp.grad`."""
+    """Return the products of the Jacobian with a vector of ones and with `v`.
+
+    The second product is also left in `inp.grad`.
+    """
     out = f(inp)
     inp.grad = None
     out.backward(torch.ones_like(out), retain_graph=True)

@@ -1,4 +1,4 @@
-"""Extra exercise: a wrong gradient that gradcheck accepts."""
+"""Extra exercise: write a wrong gradient that gradcheck accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .common import Function, relative_error, tracked
 
 
 def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradient of `f(x).sum()` by differences to the left, and by differences to the right."""
+    """Return the gradient of `f(x).sum()` twice: by differences to the left, and by differences to the right."""
     x, h = x.detach().double(), 1e-6
     here = f(x).sum().detach()
     steps = [step.reshape(x.shape) for step in h * torch.eye(x.numel(), dtype=x.dtype)]

@@ -21,7 +21,7 @@ _SMALL, _LARGE = 3, 6  # lengths of x for which the cost is counted
 
 
 def _sum_of_products(x: Tensor) -> Tensor:
-    """Return a sum of products of neighbours, without a tensor larger than `x`."""
+    """Return the sum of products of neighbouring entries, with a sine of one factor. No tensor is larger than `x`."""
     return (x[1:] * x[:-1].sin()).sum()
 
 
@@ -86,7 +86,7 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
     with using_answer():
         error = relative_error(truth, product)
     small, large = Cost(), Cost()
-    if error < 10 * NEAR:  # a wrong answer has no cost
+    if error < 10 * NEAR:  # the cost of a wrong answer is not counted
         small, large = (_count_cost(answer.hvp, n) for n in (_SMALL, _LARGE))
     return {
         "product": product,
@@ -102,9 +102,9 @@ def hvp(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _steep_scalar(rng: torch.Generator, n: int) -> Function:
-    """Return a function from R^n to R with a slope around 10000.
+    """Return a random function from R^n to R with a slope around 10000.
 
-    Its Hessian depends on x and has no zero entry.
+    The Hessian depends on x and has no zero entry.
     """
     a, b = uniform(rng, n, n) / n, uniform(rng, n)
 
@@ -120,7 +120,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _gradient(f: Function, x: Tensor) -> Tensor:
-    """Return the gradient of `f` at `x`, with a graph if `x` requires grad."""
+    """Return the gradient of `f` at `x`, itself with a graph."""
     return torch.autograd.grad(f(x), x, create_graph=True)[0]
 
 

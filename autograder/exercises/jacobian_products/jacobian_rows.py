@@ -62,7 +62,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _rows_in_grad(y: Tensor, x: Tensor, before: Callable[[], None], between: Callable[[], None]) -> list[Tensor]:
-    """Return what `x.grad` holds after the backward pass of each row."""
+    """Return copies of `x.grad` after a backward pass from each entry of `y`.
+
+    `before` is called once at the start, `between` after each pass.
+    """
     rows = []
     before()
     for i in range(len(y)):
@@ -78,7 +81,7 @@ def _do_nothing() -> None:
 
 
 def _clearing(x: Tensor) -> Callable[[], None]:
-    """Return a function that clears `x.grad`."""
+    """Return a function that sets `x.grad` to None."""
     return lambda: setattr(x, "grad", None)
 
 

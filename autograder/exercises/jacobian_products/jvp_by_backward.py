@@ -1,4 +1,4 @@
-"""Extra exercise: Jacobian-vector products by backward passes."""
+"""Extra exercise: Jacobian-vector products by backward passes alone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def jvp_by_backward(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _cubic(rng: torch.Generator, n: int, m: int) -> Function:
-    """Return a function from R^n to R^m without forward mode."""
+    """Return a random function from R^n to R^m that does not support forward mode."""
     a, f = uniform(rng, m, n) / n, steep(rng, n, m)
     return Formula("x -> Cube.apply(a @ x) + ...", lambda x: cube_without_jvp(a @ x) + f(x))
 

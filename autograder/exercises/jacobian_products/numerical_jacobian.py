@@ -21,7 +21,10 @@ _CLOSE = 1e-9  # relative error that central differences with a good step reach,
 
 
 class BlackBox:
-    """A function without a graph that records steps and dtypes."""
+    """A function that autograd cannot differentiate.
+
+    It records the difference steps and dtypes with which it was called.
+    """
 
     def __init__(self, function: Function, x: Tensor) -> None:
         self.function, self.x = function, x.detach().clone()
@@ -40,7 +43,10 @@ class BlackBox:
             return self.function(point.detach())
 
     def kind(self) -> str:
-        """Return the kind of differences, as far as it explains their error."""
+        """Return what the recorded calls say about the finite differences.
+
+        The word is "float32", "several" (entries moved at once), "one side", "too short", "too long" or "good".
+        """
         if torch.float32 in self.dtypes:
             return "float32"
         if self.several:
@@ -105,10 +111,10 @@ def numerical_jacobian(answer: Any, case: Case) -> dict[str, object]:
 
 
 class Wave(Formula):
-    """A function whose third derivatives are some ten times its first ones.
+    """A random function for which few step sizes give good differences.
 
-    The first derivatives are around 10, so that the range of good steps is narrow. Each input affects the
-    derivatives by its neighbours, so a step that is not taken back shows.
+    Its third derivatives are about ten times its first ones. Each input also affects the derivatives by its neighbours.
+    An answer that moves an entry and does not move it back is therefore wrong.
     """
 
     def __init__(self, rng: torch.Generator, n: int, m: int) -> None:

@@ -1,4 +1,4 @@
-"""Extra exercise: gradients of each sample of a batch."""
+"""Extra exercise: the gradient for each sample of a batch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def per_sample_gradients(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _sample_loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return the loss of one sample: `x` is a row of features, `y` a number."""
+    """Return the loss of one sample. `w` are the weights, `x` is a row of features, `y` the target, one number."""
     return (torch.dot(x, w).sin() - y).square()
 
 

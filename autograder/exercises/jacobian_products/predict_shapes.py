@@ -1,4 +1,4 @@
-"""Extra exercise: predictions about shapes of Jacobians of a batch."""
+"""Extra exercise: predictions about the shape of Jacobians of a batch."""
 
 from __future__ import annotations
 

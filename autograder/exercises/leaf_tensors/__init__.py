@@ -1,4 +1,4 @@
-"""Exercises of lesson 01, leaf tensors."""
+"""The exercises of lesson 01, leaf tensors, in order."""
 
 EXERCISES = (
     "predict_leaf",

@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on leaf tensors."""
+"""Helpers for the exercises on leaf tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from torch import Tensor
 
 
 def flags(name: str, value: object) -> dict[str, object]:
-    """Return `is_leaf` and `requires_grad` of the tensor called `name`, or None for both if it is no tensor."""
+    """Return `is_leaf` and `requires_grad` of a tensor, under names such as "w.is_leaf".
+
+    `name` is the name of the tensor. Both are None if `value` is no tensor.
+    """
     tensor = value if isinstance(value, Tensor) else None
     return {
         f"{name}.is_leaf": None if tensor is None else tensor.is_leaf,
@@ -15,7 +18,7 @@ def flags(name: str, value: object) -> dict[str, object]:
 
 
 def kind_of(value: object) -> object:
-    """Return a word for a tensor, a function or a pair. Any other value is returned as it is."""
+    """Return "a tensor", "a pair" or "a function" for such a value. Return any other value unchanged."""
     if isinstance(value, Tensor):
         return "a tensor"
     if isinstance(value, (tuple, list)) and len(value) == 2:
@@ -24,5 +27,5 @@ def kind_of(value: object) -> object:
 
 
 def grad_fn_name(tensor: Tensor) -> str | None:
-    """Return the name of a tensor's `grad_fn`, or None."""
+    """Return the name of the node in `tensor.grad_fn`, or None if there is none."""
     return None if tensor.grad_fn is None else tensor.grad_fn.name()

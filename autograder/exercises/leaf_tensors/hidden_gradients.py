@@ -1,4 +1,4 @@
-"""Core exercise: gradients of intermediate results."""
+"""Core exercise: return the gradients of intermediate results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from autograder.measure import counting_backward_runs
 
 @contextmanager
 def _recording_outputs(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
-    """Record what the layers of `model` return, in the order of the calls."""
+    """Record the output of each layer of `model` in the block.
+
+    Yields a list of the outputs, in the order of the calls.
+    """
     outputs: list[Tensor] = []
 
     def note(_: torch.nn.Module, __: object, output: Tensor) -> None:
@@ -38,7 +41,7 @@ _HOOK_TABLES = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_back
 
 
 def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
-    """Return all that an answer has to leave unchanged."""
+    """Return by name everything that an answer must leave unchanged: gradients, values, flags, and hooks."""
     tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
     hooks = [hook for layer in model.modules() for table in _HOOK_TABLES for hook in getattr(layer, table)]
     return {
@@ -112,14 +115,17 @@ def hidden_gradients(answer: Any, case: Case) -> dict[str, object]:
 
 
 class MeanSquare(torch.nn.Module):
-    """The loss of the networks, as their last layer."""
+    """A layer that computes a loss: the mean of squares."""
 
     def forward(self, h: Tensor) -> Tensor:
         return h.square().mean()
 
 
 def _random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
-    """Return layers Linear and Tanh in turn and a loss, with an old gradient in every weight."""
+    """Return Linear and Tanh layers in turn, with a loss as the last layer.
+
+    `widths` are the sizes before, between and after the linear layers. Each weight has an old gradient.
+    """
     layers: list[torch.nn.Module] = []
     for inputs, outputs in pairwise(widths):
         linear = torch.nn.Linear(inputs, outputs, bias=False, dtype=torch.float64)
@@ -136,7 +142,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
-    """Return the output of every layer, with the loss as the last one."""
+    """Return the output of every layer; the last one is the loss."""
     outputs = []
     for layer in model:
         x = layer(x)

@@ -1,4 +1,4 @@
-"""Extra exercise: a leaf that affects the loss without a gradient."""
+"""Extra exercise: a leaf that affects the loss but gets no gradient."""
 
 from __future__ import annotations
 

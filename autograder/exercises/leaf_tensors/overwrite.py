@@ -1,4 +1,4 @@
-"""Core exercise: edits that autograd notices, and edits that it misses."""
+"""Core exercise: in-place edits that autograd notices, and others."""
 
 from __future__ import annotations
 

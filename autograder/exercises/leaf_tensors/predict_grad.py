@@ -1,4 +1,4 @@
-"""Core exercise: predictions about the tensors that get a gradient."""
+"""Core exercise: predictions about which tensors get a gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: a snapshot that shares memory."""
+"""Extra exercise: repair a snapshot that shares memory with its tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: a sum that starts from uninitialised memory."""
+"""Extra exercise: repair a sum that starts from uninitialised memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autograder.language import Text
 
 
 class _AlternatingFill(TorchDispatchMode):
-    """Mode that sets every second entry of uninitialised memory to 1000."""
+    """A dispatch mode that fills uninitialised memory. Every second entry becomes 1000."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
@@ -28,9 +28,10 @@ class _AlternatingFill(TorchDispatchMode):
 
 @contextmanager
 def _filled_memory() -> Iterator[None]:
-    """Fill uninitialised memory with NaN and 1000 in turn, so that reading it is reproducible.
+    """Fill uninitialised memory with NaN and 1000 in turn, in the block.
 
-    With NaN alone, `nan_to_num()` would hide the bug. With numbers alone, a multiplication by 0 would do so.
+    A read of such memory then gives the same result in every run. NaN alone could be hidden by `nan_to_num()`, numbers
+    alone by a multiplication by 0.
     """
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -90,7 +91,7 @@ def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
-    """Return a loss for each row of `points`, as functions without arguments."""
+    """Return a function for each row of `points`. It takes no arguments and returns a loss of `w`."""
 
     def loss_of(point: Tensor) -> Callable[[], Tensor]:
         return lambda: (w * point).square().sum()

@@ -1,4 +1,4 @@
-"""Core exercise: a weight that is no leaf."""
+"""Core exercise: repair a weight that is no leaf."""
 
 from __future__ import annotations
 

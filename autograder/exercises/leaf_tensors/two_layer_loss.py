@@ -1,4 +1,4 @@
-"""Extra exercise: a graph cut by `Variable`."""
+"""Extra exercise: repair a graph that `Variable` has cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Core exercise: an update that leaves the weights unchanged."""
+"""Core exercise: repair an update that leaves the weights unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .common import flags
 
 
 def _copy_weights(weights: list[Tensor]) -> list[Tensor]:
-    """Return copies of the leaves `weights` and of their gradients."""
+    """Return copies of the leaves in `weights`, with copies of their gradients."""
     copies = [weight.detach().clone().requires_grad_() for weight in weights]
     for made, weight in zip(copies, weights):
         made.grad = None if weight.grad is None else weight.grad.clone()
@@ -24,7 +24,7 @@ def _copy_weights(weights: list[Tensor]) -> list[Tensor]:
 
 
 def _is_empty(gradient: Tensor | None) -> bool:
-    """Return whether a `.grad` is None or zero."""
+    """Return whether a `.grad` is None or has only zeros."""
     return gradient is None or not bool(gradient.any())
 
 
@@ -96,9 +96,9 @@ def update(answer: Any, case: Case) -> dict[str, object]:
 
 
 def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int | None) -> list[Tensor]:
-    """Return leaves with a gradient each, except at the index `unused`.
+    """Return random leaves of these shapes, each with a gradient.
 
-    That leaf stands for a weight that no loss used.
+    The leaf at the position `unused` has none, like a weight that no loss used.
     """
     weights = [leaf(rng, *shape) for shape in shapes]
     for place, weight in enumerate(weights):
@@ -115,7 +115,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
-    """Yield index, weight and gradient of each weight that has a gradient."""
+    """Yield position, weight and gradient of each weight that has a gradient."""
     for place, weight in enumerate(weights):
         if weight.grad is not None:
             yield place, weight, weight.grad

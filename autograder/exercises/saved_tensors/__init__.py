@@ -1,4 +1,4 @@
-"""Exercises of lesson 06, saved tensors."""
+"""The exercises of lesson 06, saved tensors, in order."""
 
 EXERCISES = (
     "predict_saved",

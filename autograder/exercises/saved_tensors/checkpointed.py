@@ -1,4 +1,4 @@
-"""Core exercise: checkpointing within a memory budget."""
+"""Core exercise: run layers with checkpoints, within limits of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by the exercises on saved tensors."""
+"""Helpers for the exercises on saved tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 class Using(Formula):
-    """A formula together with the constant tensors that it uses."""
+    """A formula, with the constant tensors that it uses."""
 
     def __init__(self, text: str, function: Function, *constants: Tensor) -> None:
         super().__init__(text, function)
@@ -28,15 +28,15 @@ class Using(Formula):
 
 
 def nbytes(tensor: Tensor) -> int:
-    """Return the bytes of a tensor's own entries, whatever its storage holds."""
+    """Return the bytes of a tensor's own entries, even if its storage is larger."""
     return tensor.numel() * tensor.element_size()
 
 
 def error_of_torch(run: Callable[[], object]) -> str | None:
-    """Return the error that torch raises in `run()`, without numbers, or None. Errors of the answer pass.
+    """Return the text of the error that torch raises in `run()`, with numbers replaced, or None.
 
-    The innermost frame of an error of torch is in torch's code. An OSError has a random file name in its text, so
-    only its type is returned.
+    For an OSError return only the type, because its text has a random file name.
+    Raises an error of the answer's own code unchanged.
     """
     try:
         run()
@@ -50,7 +50,10 @@ def error_of_torch(run: Callable[[], object]) -> str | None:
 
 
 def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
-    """Go backward from the sum of `y`, and return the gradient of `x` or the error of torch. Leaves `x.grad` empty."""
+    """Differentiate the sum of `y`, and return the gradient of `x`, or the text of torch's error.
+
+    Sets `x.grad` to None.
+    """
     x.grad = None
     if isinstance(y, Tensor) and y.requires_grad:
         total = y.sum()
@@ -62,7 +65,7 @@ def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
 
 
 def bytes_left(run: Callable[[], object]) -> int:
-    """Return the bytes that are alive after `run()`, when its result is dropped without a backward pass."""
+    """Return the bytes that are still alive after the result of `run()` has been dropped. No backward pass is run."""
     with live_bytes() as live:
         result = run()
         del result
@@ -74,7 +77,7 @@ def bytes_left(run: Callable[[], object]) -> int:
 def running_with_hooks(
     pack: Callable[[Tensor], object], unpack: Callable[[Any], Any]
 ) -> Callable[[Function, Tensor], Tensor]:
-    """Return an answer that runs `f` under one pair of hooks."""
+    """Return a function of `f` and `x` that returns `f(x)`, run under these saved-tensor hooks."""
 
     def run(f: Function, x: Tensor) -> Tensor:
         with saved_tensors_hooks(pack, unpack):
@@ -84,7 +87,7 @@ def running_with_hooks(
 
 
 def measure_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> tuple[list[int], int]:
-    """Return the bytes of each tensor that f(x) saves, and the bytes of f(x).
+    """Return the bytes of each tensor that `f(x)` saves, and the bytes of `f(x)` itself.
 
     Parameters are left out. A tensor that is saved twice counts once.
     """

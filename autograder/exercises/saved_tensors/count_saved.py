@@ -1,4 +1,4 @@
-"""Extra exercise: the bytes that a graph saves."""
+"""Extra exercise: count the bytes that a graph saves."""
 
 from __future__ import annotations
 
@@ -85,9 +85,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 def _counting(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True) -> Callable[..., int]:
-    """Return a function that counts the bytes of saves.
+    """Return a program that counts the bytes of saved tensors.
 
-    `measure` returns a key and the bytes of a save. Saves with the same key count once.
+    `measure` returns a key and the bytes of a saved tensor; tensors with the same key count once. With `skip`,
+    parameters do not count.
     """
 
     def count(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:

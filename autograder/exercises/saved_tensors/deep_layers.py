@@ -1,4 +1,4 @@
-"""Lists of layers as inputs, with their gradients, calls and memory."""
+"""Helpers for exercises on lists of layers: cases, gradients, measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Layers = list[torch.nn.Module]
 
 
 class _CountedTanh(torch.nn.Module):
-    """A layer that counts its calls and saves one tensor, its result."""
+    """A tanh layer that counts its calls.
+
+    The layer saves one tensor, its result.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,10 +36,11 @@ class _CountedTanh(torch.nn.Module):
 
 
 class Measurement(NamedTuple):
-    """The memory and the calls of a run through deep layers.
+    """The measured memory and calls of a run through many layers.
 
-    `kept` counts the activations alive after the forward pass. `left` are the bytes that stay at the end. `calls`
-    is the maximum over the layers.
+    `kept` is the number of activations alive after the forward pass. `forward_peak`, `peak` and `left` are bytes: peak
+    of the forward pass, peak of both passes, and what stays at the end. `calls` is the number of calls of the layer
+    that is called most often.
     """
 
     kept: int
@@ -47,9 +51,9 @@ class Measurement(NamedTuple):
 
 
 def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth: int, x: Tensor) -> Measurement:
-    """Run `depth` layers forward and backward on a fresh `x`, and measure the run.
+    """Measure memory and calls of `run(layers, x)` and of a backward pass from its result.
 
-    The gradient of `x` does not count as left.
+    `depth` is the number of layers. The gradient of `x` does not count as memory that stays.
     """
     layers, x = [_CountedTanh() for _ in range(depth)], x.detach().requires_grad_()
     with live_bytes() as live:
@@ -66,7 +70,10 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
-    """Return the output and the gradients of the input and of the layers, or the error of torch."""
+    """Return by name the output of `run(layers, x)` and the gradients of input and layers.
+
+    If torch raises, return the error's text.
+    """
     y = run(list(case.layers), case.x)
     if isinstance(y, Tensor) and y.requires_grad:
         raised = error_of_torch((y * case.v).sum().backward)
@@ -79,7 +86,7 @@ def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case
 
 
 class Layer(torch.nn.Module):
-    """A layer with one weight."""
+    """A layer with one weight matrix and tanh."""
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
@@ -95,12 +102,16 @@ def _random_layers(rng: torch.Generator, count: int, width: int, dtype: torch.dt
 
 @functools.cache
 def _shown_layers(depth: int) -> list[torch.nn.Module]:
-    """Return layers for a case to show. The probe measures on other ones."""
+    """Return `depth` layers for the display of a case. The probe measures with layers of its own."""
     return [torch.nn.Tanh() for _ in range(depth)]
 
 
 def layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Case]:
-    """Yield small networks with a `v`, for gradients, and deep ones without, for calls and memory."""
+    """Yield cases with a list of layers.
+
+    First come small networks with a vector `v`, on which gradients are observed. Networks of the given `depths` follow,
+    without `v`: on these the probe counts calls and memory.
+    """
     for count, width, dtype, tracked in ((5, 3, torch.float64, True), (4, 5, torch.float32, False)):
         x = uniform(rng, 6, width).to(dtype).requires_grad_(tracked)
         yield Case(layers=_random_layers(rng, count, width, dtype), x=x, v=signed(rng, 6, width).to(dtype))

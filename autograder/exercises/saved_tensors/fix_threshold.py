@@ -1,4 +1,4 @@
-"""Core exercise: saved tensors in files above a threshold."""
+"""Core exercise: repair hooks that save large tensors in files."""
 
 from __future__ import annotations
 
@@ -112,7 +112,11 @@ def _saving_to_files(
     is_small: Callable[[int, int], bool] = int.__lt__,
     size: Callable[[Tensor], int] = Tensor.numel,
 ) -> Callable[[Function, Tensor, int], Tensor]:
-    """Return the published function with some parts replaced."""
+    """Return an answer that saves large tensors in files; a mistake replaces parts of it.
+
+    `keep` stores a small tensor, `write` a large one, and `unpack` restores both. `size` and `is_small` compare a
+    tensor with the threshold.
+    """
 
     def run(f: Function, x: Tensor, threshold: int) -> Tensor:
         def pack(t: Tensor) -> object:

@@ -1,4 +1,4 @@
-"""Extra exercise: a graph without saved tensors at the same peak."""
+"""Extra exercise: save nothing in forward, yet reach the same memory peak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extra exercise: hooks that detect in-place edits."""
+"""Extra exercise: write hooks that notice in-place edits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from .common import Function, bytes_left, gradient, nbytes, running_with_hooks
 
 
 def _activation(leaf: Tensor) -> Tensor:
-    """Return an activation with in-place edits before its use, so that its version is neither 0 nor 1."""
+    """Return a result computed from `leaf` and edited in place twice.
+
+    Its version counter is therefore neither 0 nor 1.
+    """
     return (leaf * 2).mul_(3).mul_(0.5)
 
 
@@ -85,7 +88,7 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         try:
             with torch.no_grad():
                 edited = x if case.edits == "x" else y
-                edited.copy_(edited.flip(0))  # the numbers in reverse order, so that a sum does not show the edit
+                edited.copy_(edited.flip(0))  # the numbers in reverse order: their sum does not show the edit
             y.sum().backward()
             after = case.leaf.grad
         except Exception as error:
@@ -119,7 +122,10 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
 
 
 def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
-    """Return `f(x)` with hooks that raise `error` if a version has changed."""
+    """Return `f(x)`, run under hooks that raise `error` when a saved tensor was edited.
+
+    They compare version counters.
+    """
 
     def unpack(packed: Any) -> Tensor:
         kept: Tensor = packed[0]

@@ -1,4 +1,4 @@
-"""Core exercise: saved tensors in half precision."""
+"""Core exercise: hooks that save tensors in half precision."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from .common import Function, Using, bytes_left, gradient, nbytes, running_with_
 
 
 def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
-    """Return the bytes of f(x) and its saves with floats at two bytes, and the exact gradient.
+    """Return the bytes that `f(x)` needs if floats are saved in two bytes each, and the exact gradient.
 
-    Saves that are no floats and share a storage with `known` do not count.
+    The bytes are those of the result and of the saved tensors. Not counted are saved tensors that are no floats and
+    share a storage with `known`.
     """
     skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
     total = 0

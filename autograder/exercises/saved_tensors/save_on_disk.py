@@ -1,4 +1,4 @@
-"""Core exercise: saved tensors in files."""
+"""Core exercise: hooks that save tensors in files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .tensor_files import TempFile, count_files, read_if_file, write_file
 
 
 def _clear_folder(folder: str) -> str:
-    """Delete the files in a folder, and return the folder."""
+    """Delete all files in a folder, and return the folder's path."""
     for path in Path(folder).rglob("*"):
         if not path.is_dir():
             path.unlink(missing_ok=True)
@@ -161,15 +161,15 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
 
 @functools.cache
 def _shared_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return the folder for all cases of a process. A folder per case would be slow."""
+    """Return a temporary folder that all cases of this process share. A folder for each case would be slow."""
     return tempfile.TemporaryDirectory()
 
 
 @save_on_disk.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    """Yield a function of a weight's view with two backward passes, and a layer with measured memory.
+    """Yield two cases: a function of a view of a weight, and a layer whose memory is measured.
 
-    The view does not begin where the storage of the weight begins.
+    The view begins after the first entry of the weight's storage. An answer must recognise such a view as a parameter.
     """
     for dtype, rows, start, first in ((torch.float64, 4, 200, 1), (torch.float32, 8, 0, 0)):
         table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
@@ -195,7 +195,10 @@ def _hooks_for_files(
     write: Callable[[Tensor], object],
     unpack: Callable[[Any], Any] = read_if_file,
 ) -> Any:
-    """Return the pair of hooks that writes everything except parameters."""
+    """Return saved-tensor hooks that write every tensor except parameters.
+
+    `write` saves a tensor and returns what `unpack` needs.
+    """
     weights = {p.untyped_storage().data_ptr() for p in parameters}
 
     def pack(t: Tensor) -> object:

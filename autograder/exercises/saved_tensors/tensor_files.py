@@ -1,4 +1,4 @@
-"""Tensors in temporary files, and counts of files."""
+"""Saving tensors in temporary files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch import Tensor
 
 
 class TempFile:
-    """A temporary file that is deleted together with its object.
+    """A temporary file that is deleted when this object is.
 
-    This is the published class, except that a missing file raises no error.
+    Deleting does not fail if the file is missing.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -41,6 +41,6 @@ def read_if_file(packed: Any) -> Any:
 
 
 def count_files(folder: str) -> tuple[int, int]:
-    """Return the number of files in a folder, and their bytes."""
+    """Return the number of files in a folder, subfolders included, and the sum of their bytes."""
     sizes = [path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()]
     return len(sizes), sum(sizes)

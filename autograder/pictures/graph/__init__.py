@@ -1,1 +1,1 @@
-"""Graphs of tensors as plain data: read, recorded during backward, folded."""
+"""Graphs of autograd as plain data: read, recorded during backward, folded."""

@@ -1,6 +1,7 @@
-"""Folding of graphs too large or too wide for a page.
+"""Folding of graphs that are too large or too wide to draw.
 
-It folds repetitions first, then parts of a model, then distant nodes.
+To fold is to draw one node in place of several. Repeated nodes are folded first, then modules of a model, then nodes
+far from the outputs.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from dataclasses import replace
 from ...language import Note
 from .model import Edge, Graph, Node, Tensor
 
-LIMIT = 40  # nodes per page, not counting leaves
-WIDE = 4  # nodes side by side; with more, boxes are too small to read on a page
+LIMIT = 40  # nodes in a picture, not counting leaves
+WIDE = 4  # nodes side by side; with more, their text is too small to read
 _NEAREST = 10  # nodes kept next to the outputs of a graph without repetitions or modules
 _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and has a name
 
 
 def fold(graph: Graph) -> Graph:
-    """Return `graph` itself if it can be drawn, else one with folded nodes and a note about them."""
+    """Return a graph that is small enough to draw.
+
+    That is `graph` itself, or a copy with folded nodes and a note that says so.
+    """
     if _fits(graph):
         return graph
     folded = _without_repetitions(graph)
@@ -39,9 +43,9 @@ def _fits(graph: Graph) -> bool:
 
 
 def _width(graph: Graph) -> int:
-    """Return the largest number of steps at equal distance from the start of backward.
+    """Return the largest number of nodes side by side: nodes at the same distance from the outputs.
 
-    Steps that only pass a gradient on to a leaf do not count.
+    Leaves do not count, nor do nodes that only pass a gradient on to a leaf.
     """
     beside, below = _beside(graph), _below(graph)
     far: dict[int, int] = {}
@@ -53,7 +57,7 @@ def _width(graph: Graph) -> int:
 
 
 def _below(graph: Graph) -> dict[int, list[int]]:
-    """Return by node the nodes that it sends gradients to."""
+    """Return the ids of the nodes to which each node sends gradients."""
     below: dict[int, list[int]] = {}
     for edge in graph.edges:
         if edge.target is not None:
@@ -66,7 +70,10 @@ def _steps(graph: Graph) -> int:
 
 
 def _without_repetitions(graph: Graph) -> Graph:
-    """Fold repeated patterns, the most repeated first: the first repetition stays, the others become one node."""
+    """Fold repeated patterns of nodes until the graph fits, the most repeated first.
+
+    The first repetition is kept, and one node replaces the others.
+    """
     while not _fits(graph):
         beside = _beside(graph)
         steps = [node for node in graph.nodes if node.leaf is None and node.id not in beside]
@@ -79,9 +86,9 @@ def _without_repetitions(graph: Graph) -> Graph:
 
 
 def _beside(graph: Graph) -> dict[int, int]:
-    """Return the steps that only pass a gradient on to a leaf, each with its user.
+    """Return the nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
 
-    An example is the transposition of a weight.
+    The result maps the id of each to the id of the node from which its gradient comes.
     """
     users: dict[int, list[int]] = {}
     ways: dict[int, list[int | None]] = {}
@@ -101,7 +108,11 @@ def _beside(graph: Graph) -> dict[int, int]:
 
 
 def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
-    """Return start, period and count of the repetition that saves the most nodes; (0, 1, 1) if there is none."""
+    """Find the repeated pattern that saves the most nodes if folded.
+
+    `signs` has one entry per node, equal for nodes that look the same. Returns start, length and number of repetitions,
+    or (0, 1, 1) if there is none.
+    """
     numbers: dict[Hashable, int] = {}
     codes = [numbers.setdefault(sign, len(numbers)) for sign in signs]
     best, saves = (0, 1, 1), 0
@@ -117,7 +128,10 @@ def _best_repetition(signs: list[Hashable]) -> tuple[int, int, int]:
 
 
 def _by_module(graph: Graph) -> Graph:
-    """Fold the nodes of each part of a model into one. A node belongs to the part with the parameters it uses."""
+    """Fold the nodes of each module of a model into one node.
+
+    A node belongs to the module that owns the parameters it uses.
+    """
     part = _parts(graph)
     for depth in range(max((len(path) for path in part.values()), default=0), 0, -1):
         groups = {node: path[:depth] for node, path in part.items() if path}
@@ -129,7 +143,11 @@ def _by_module(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """Return by step the path of the module with the parameters it uses, else the path of its inputs."""
+    """Return by node id the path of the module to which the node belongs, as a tuple of names.
+
+    That is the module of the parameters that the node uses. A node without parameters belongs where the nodes that made
+    its inputs belong.
+    """
     below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}
     paths: dict[int, tuple[str, ...]] = {}
@@ -144,7 +162,7 @@ def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
 
 
 def _nearest(graph: Graph) -> Graph:
-    """Keep the nodes nearest to the outputs, limited to the page's width, and fold all others into one."""
+    """Keep the nodes nearest to the outputs, and fold all others into one node."""
     below = _below(graph)
     steps = {node.id for node in graph.nodes if node.leaf is None}
     records = {tensor.id: tensor for tensor in graph.tensors}
@@ -158,9 +176,11 @@ def _nearest(graph: Graph) -> Graph:
 
 
 def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashable, Mapping[str, str | int]]) -> Graph:
-    """Replace each group of nodes by one node, with the id of its first. Leaves that only one group uses join it.
+    """Replace each group of nodes by one node, which gets the id of the group's first node.
 
-    A leaf that is a variable itself stays: the learner can see gradients accumulate there.
+    `groups` maps node ids to groups. `says` maps groups to attributes of the new node. A leaf that only one group uses
+    joins the group. A leaf that is a variable of the caller stays, because the learner can see gradients accumulate
+    there.
     """
     variables = {tensor.id for tensor in graph.tensors if any(name.isidentifier() for name in tensor.names)}
     group_of = dict(groups)
@@ -193,7 +213,7 @@ def _contract(graph: Graph, groups: Mapping[int, Hashable], says: Mapping[Hashab
 
 
 def _one(members: list[Node]) -> Node:
-    """Return the node that replaces `members`, with all their saved tensors."""
+    """Return one node in place of `members`, with all their saved tensors."""
     inside: Counter[str] = Counter()
     for node in members:
         inside.update(dict(node.inside) or {node.name: 1})
@@ -205,7 +225,11 @@ def _one(members: list[Node]) -> Node:
 
 
 def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ...]:
-    """Return the edges between the remaining nodes. Edges of a folded node are counted instead of numbered."""
+    """Return the edges after folding.
+
+    `first` maps the ids of folded nodes to the id of the node in their place. Parallel edges become one edge that has
+    their number as `count`.
+    """
     merged: dict[Edge, int] = {}
     for edge in edges:
         source = first.get(edge.source, edge.source)
@@ -220,7 +244,10 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
 
 
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
-    """Return the outputs, and the tensors that an unfolded node or edge still refers to."""
+    """Return the tensors that the folded graph still shows.
+
+    These are outputs, and tensors at edges or in nodes that are not folded.
+    """
     whole = {node.id for node in graph.nodes if node.count == 1}
     seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}
     seen |= {saved.tensor for node in graph.nodes if node.count == 1 for saved in node.saved}

@@ -1,8 +1,8 @@
-"""Plain-data model of graphs and of backward passes.
+"""Data classes for graphs and for backward passes.
 
-No object here refers to a tensor or a node of torch. A record therefore keeps no memory alive and never changes.
-`read.read_graph` makes a Graph, `record.run_backward` makes a Run; renderers and tests read them. Ids of nodes and
-tensors are positions in the tuples of the graph as read, and folding keeps them.
+None of them refers to a tensor or a node of torch. A graph therefore keeps no memory alive and never changes.
+`read.read_graph` makes a `Graph`, `record.run_backward` makes a `Run`. The id of a node or tensor is its position in
+the tuples of the graph before folding.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ Counted = Literal["here", "elsewhere", "input", "number", "unknown"]
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor that is named by the caller, drawn, or a leaf.
+    """A tensor of a graph, described by plain data.
 
-    An output that is a leaf or a constant itself keeps that kind. A "number" is a Python number in the graph, such as
-    `2` in `2 * x`. `value` is None with more than three numbers. `grad` is at most three numbers, else the norm; None
-    if there is no gradient. `grad_kept`: backward would leave a `.grad` here. `view_of` is the base of a view, or None
-    if it has no name. `hooks` are the functions given to `register_hook`, `post_hooks` those that run after
-    accumulation into `.grad`. `node` made the tensor, as its output `output`.
+    Described are leaves, outputs, tensors with a name, and tensors saved by nodes. `kind` is "output" for a tensor
+    passed to `draw`, unless it is a leaf or a constant. A "number" is a Python number in the graph, such as `2` in `2 *
+    x`. `value` is the text of up to three numbers, None for larger tensors. `grad` is the text of up to three numbers
+    or the norm, None without a gradient. `grad_kept` is True if backward would store a gradient in `.grad`. `view_of`
+    is the id of the tensor of which this one is a view, or None. `hooks` are the names of functions given to
+    `register_hook`. `post_hooks` are the names of those that run after accumulation into `.grad`. `node` is the id of
+    the node that made the tensor, and `output` the number of that node's output.
     """
 
     id: int
@@ -50,7 +52,10 @@ class Tensor:
 
     @property
     def name(self) -> str:
-        """The caller's names for it, at most three; empty if there is none. A number is its own name."""
+        """The caller's names for the tensor, at most three, or "" if there are none.
+
+        The name of a Python number is the number.
+        """
         if self.kind == "number":
             return self.value or ""
         return " = ".join(self.names[:3]) + (" = …" if len(self.names) > 3 else "")
@@ -60,11 +65,12 @@ class Tensor:
 class Saved:
     """A tensor that a node keeps for its backward.
 
-    `bytes` is the size of its whole storage, None if unknown. `counted` is the place where the total counts them:
-    "here", or "elsewhere" at another row with the same storage. A "number" does not count. An "input" (a leaf, or a
-    constant that a variable names) is alive anyway and does not count, either. `versions` are those of a modified
-    tensor when saved and now. `packed_by` names the unpack hook. `attribute`: the tensor was put on `ctx` by hand,
-    without `save_for_backward`.
+    `bytes` is the size of its whole storage, None if unknown. `counted` says how the bytes enter the graph's total.
+    "here" means that they are added; "elsewhere" that another `Saved` with the same storage adds them. A Python
+    "number" adds nothing. An "input" (a leaf, or a constant held by a variable) adds nothing because it is alive
+    anyway. `versions` are the version counters of an edited tensor, when saved and now. `packed_by` is the name of the
+    unpack hook. `attribute` is True if the forward of a custom Function put the tensor on `ctx` without
+    `save_for_backward`.
     """
 
     name: str
@@ -81,7 +87,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Output:
-    """Shape, dtype and device of a node's output, and of its gradient."""
+    """Shape, dtype and device of one output of a node."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -90,13 +96,12 @@ class Output:
 
 @dataclass(frozen=True)
 class Node:
-    """One step of backward.
+    """A node of a graph, which is one step of backward.
 
-    `leaf` is the tensor with the `.grad` that an AccumulateGrad node adds to. `lane` is set if several outputs were
-    drawn and only one leads to the node: it is that output. With `draw(loss, grad)` after `create_graph=True`, `grad`
-    is the lane of the nodes that only the gradient needs. A folded node replaces `count` nodes and lists their names in
-    `inside`. `repeats` is the number of repetitions of the nodes drawn before it, and `label` names the part of the
-    model.
+    For an AccumulateGrad node, `leaf` is the id of the tensor whose `.grad` the node adds to. If several outputs were
+    drawn, `lane` is the id of the one whose graph contains the node. `lane` is None if several of their graphs do.
+    After folding, one node may stand for several: `count` is their number, and `inside` counts them by name. `repeats`
+    is the number of folded repetitions of the nodes drawn before. `label` is the name of a folded module.
     """
 
     id: int
@@ -116,9 +121,9 @@ class Node:
 class Edge:
     """The path of one gradient between two nodes.
 
-    It leads from node `source`, as the gradient of its input `slot`, to output `output` of node `target`. `target` is
-    None if the gradient stops: the input is a constant, or not a tensor. `tensor` is the record of the tensor in
-    between, if there is one. `count` is the number of parallel edges after folding.
+    The gradient goes from node `source`, for its input number `slot`, to output number `output` of node `target`.
+    `target` is None if the input is a constant or no tensor: the gradient is not used. `tensor` is the id of the tensor
+    between the nodes, if known. `count` is the number of parallel edges that folding merged.
     """
 
     source: int
@@ -132,11 +137,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """The whole graph, outputs first, users before their inputs.
+    """A graph as data: nodes, edges, tensors, and the drawn outputs.
 
-    `notes` are the sentences of its caption: why there is no graph, that it was freed, how it was folded. `size` counts
-    its nodes before any folding. `alone` is filled if several outputs have graphs. It holds pairs of an output and the
-    bytes that its graph would keep by itself.
+    Nodes come before those that made their inputs. `notes` are the sentences of the caption, for example why there is
+    no graph. `size` is the number of nodes before folding. `alone` has an entry for each of several outputs: its id,
+    and the bytes that its graph alone would keep.
     """
 
     nodes: tuple[Node, ...]
@@ -149,27 +154,28 @@ class Graph:
 
     @property
     def saved(self) -> tuple[Saved, ...]:
-        """All tensors saved for backward, node by node."""
+        """All tensors saved for backward, in the order of the nodes."""
         return tuple(saved for node in self.nodes for saved in node.saved)
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes that the graph itself keeps alive for backward: each storage once, without those of inputs."""
+        """Bytes that only the graph keeps alive for backward. Each storage counts once, and inputs do not count."""
         return sum(saved.bytes or 0 for saved in self.saved if saved.counted == "here")
 
     @property
     def multiple(self) -> frozenset[int]:
-        """Nodes with several outputs. Their edges name the output they belong to."""
+        """Ids of the nodes with several outputs. Their edges are labelled with the number of the output."""
         return frozenset(node.id for node in self.nodes if len(node.outputs) > 1)
 
     def arriving_at(self, tensor: Tensor) -> int:
-        """Return the number of gradients that are summed for `tensor`."""
+        """Return the number of gradients that are added up for `tensor`."""
         return sum(edge.count for edge in self.edges if edge.tensor == tensor.id and edge.target is not None)
 
     def adds_up_at(self, node: Node) -> int:
-        """Return the largest number of gradients summed at an output of `node` that has no tensor record.
+        """Return the largest number of gradients added up at one output of `node`.
 
-        It is 0 for a folded node: gradients may go on to different nodes inside.
+        Only outputs without an entry in `tensors` count. Returns 0 for a folded node, because its gradients may go to
+        different nodes inside.
         """
         counts: dict[int, int] = {}
         for edge in self.edges:
@@ -180,9 +186,9 @@ class Graph:
 
 @dataclass(frozen=True)
 class Gradient:
-    """A snapshot of a gradient.
+    """A snapshot of a gradient: its shape, and its values as text.
 
-    `said` is at most three numbers, else the norm.
+    `said` is up to three numbers, or else the norm.
     """
 
     shape: tuple[int, ...]
@@ -191,10 +197,11 @@ class Gradient:
 
 @dataclass(frozen=True)
 class Sent:
-    """A gradient sent to output `output` of node `target`.
+    """A gradient that a node sends to output `output` of node `target`.
 
-    It is the gradient of input `slot` of the node that ran. `before` and `after` are the sums waiting at the target.
-    `before` is None for the first of the `count` gradients that can arrive there; `number` counts them from 1.
+    It is the gradient for input number `slot` of the sending node. `before` and `after` are the sums that wait at the
+    target, without and with this gradient. This is gradient `number` (from 1) of `count` that can arrive there.
+    `before` is None for the first one.
     """
 
     slot: int
@@ -209,9 +216,10 @@ class Sent:
 
 @dataclass(frozen=True)
 class Landed:
-    """An accumulation into a leaf's `.grad`.
+    """An accumulation into the `.grad` of a leaf.
 
-    `kept` is its content after the learner's hooks, if they changed it.
+    `before` and `after` are the content of `.grad`, `increment` is what was added. If the learner's hooks changed the
+    result, `changed` is True and `kept` is the final content.
     """
 
     before: Gradient | None
@@ -223,7 +231,10 @@ class Landed:
 
 @dataclass(frozen=True)
 class Change:
-    """A hook's change of a gradient that had arrived for output `output`."""
+    """A change of an arrived gradient by a hook.
+
+    `output` is the number of the node's output for which the gradient had arrived.
+    """
 
     output: int
     before: Gradient
@@ -232,12 +243,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Frame:
-    """One step of the engine: `node` ran with the gradients `arrived`.
+    """One recorded step of a backward pass: one node ran.
 
-    `arrived` holds one gradient per output of the node. `hooks` are the learner's hooks that ran with it, and `changes`
-    their changes of the gradients. `freed` is the number of bytes that a plain backward() frees here: storages that no
-    later node needs, without those of inputs. `retained` holds pairs of an output and the gradient that retain_grad()
-    left in `.grad`.
+    `node` is its id. `arrived` holds the gradient for each output of the node, `sent` those for its inputs. `hooks` are
+    the names of the learner's hooks that ran, and `changes` what they changed. `freed` is the number of bytes that a
+    plain backward() would free at this step. `retained` holds pairs: the number of an output, and the gradient that
+    `retain_grad()` kept for it.
     """
 
     node: int
@@ -252,9 +263,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Run:
-    """A backward pass: its frames, and the error that ended it.
+    """A recorded backward pass: one `Frame` per node that ran.
 
-    `error` is None if it ran to the end. `stopped_at` is the node that was running at the error.
+    `error` is the text of the error that ended the pass, else None. `stopped_at` is the id of the node that was running
+    at the error.
     """
 
     frames: tuple[Frame, ...]

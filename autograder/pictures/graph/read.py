@@ -1,6 +1,6 @@
-"""Reader of the graph behind tensors into a `Graph`.
+"""Reader of torch's graph behind tensors into a `Graph`.
 
-It never raises, changes nothing, unpacks nothing and leaves no hook.
+Reading changes nothing, calls no unpack hook and leaves no hook.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .saved import saved_by, storages
 from .tensors import Registry
 from .torch_objects import dtype_of, is_number, safely, unnoticed, variable_of
 
-_ENTRIES = 1000  # entries per container; names from further inside would help nobody
+_ENTRIES = 1000  # entries looked at in a list, tuple or dict; a name like `grads[1001]` would help nobody
 
 
 def named_tensors(namespace: Mapping[str, Any]) -> list[tuple[str, torch.Tensor]]:
-    """Return name and tensor for the tensors in `namespace`, plain variables first.
+    """Return name and tensor for each tensor that the variables in `namespace` hold, plain variables first.
 
-    Skips names that begin with `_`, and IPython's. Looks one level into lists, tuples, dicts and SimpleNamespaces, and
-    at the parameters and buffers of modules.
+    Entries of lists, tuples, dicts and SimpleNamespaces have names like `grads[0]`. Also included are parameters and
+    buffers of modules. Left out are names that begin with `_`, and IPython's.
     """
     mine = [(name, value) for name, value in namespace.items() if _is_learners(name)]
     plain = [(name, value) for name, value in mine if isinstance(value, torch.Tensor)]
@@ -59,13 +59,14 @@ def _of_module(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
         return []
 
 
-_SLOTS = {"self": 0, "other": 1}  # index of the node's input that a saved tensor is, if torch's name reveals it
+_SLOTS = {"self": 0, "other": 1}  # number of the input that torch saves under this name
 
 
 def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) -> Graph:
-    """Return the graph behind `outputs`, with names from `namespace`, the caller's variables.
+    """Return the graph behind `outputs`.
 
-    No output may be a tensor that torch refuses to inspect (`refusal`).
+    `namespace` holds the caller's variables, from which the graph takes names. No output may be a tensor for which
+    `refusal` returns an error.
     """
     with warnings.catch_warnings(action="ignore"), unnoticed():
         order = graph_nodes(*(y for y in outputs if y.grad_fn is not None))
@@ -87,7 +88,10 @@ def read_graph(outputs: Sequence[torch.Tensor], namespace: Mapping[str, Any]) ->
 
 
 def refusal(tensor: torch.Tensor) -> str | None:
-    """Return torch's error message if it refuses to inspect `tensor`, such as a view with an edited base, else None."""
+    """Return the message of torch's error if torch refuses to inspect `tensor`, else None.
+
+    An example is a view whose base was edited in place.
+    """
     try:
         with warnings.catch_warnings(action="ignore"), unnoticed():
             _ = tensor.is_leaf, tensor.requires_grad, tensor.shape, tensor.output_nr
@@ -97,7 +101,10 @@ def refusal(tensor: torch.Tensor) -> str | None:
 
 
 def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
-    """Return by node the output that leads to it, for nodes that only one of several outputs leads to."""
+    """Return by node the only output that needs the node.
+
+    `behind` maps outputs to the nodes of their graphs. Nodes that several outputs need are left out.
+    """
     leading: dict[Any, list[int]] = {}
     for output, nodes in behind.items():
         for node in nodes:
@@ -106,7 +113,10 @@ def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
 
 
 def _bytes_of(nodes: list[Any], kept: Mapping[Any, Mapping[int, int]]) -> int:
-    """Return the bytes of the storages that `nodes` keep, each counted once."""
+    """Return the bytes of the storages that `nodes` keep.
+
+    `kept` maps nodes to sizes by storage. Each storage counts once.
+    """
     return sum({key: size for node in nodes for key, size in kept[node].items()}.values())
 
 
@@ -136,9 +146,9 @@ def _edges(node: Any, nodes: list[Node], registry: Registry) -> Iterator[Edge]:
 def _fill_in_saved(
     order: list[Any], nodes: list[Node], edges: list[Edge], registry: Registry
 ) -> dict[Any, dict[int, int]]:
-    """Add saved tensors to the nodes, and saved constants to the edges that stop at them.
+    """Add saved tensors to `nodes`, and saved constants to the `edges` that end at a constant.
 
-    Returns by node the key and the bytes of the storages that it keeps, without those of inputs.
+    Returns by node the storages that the node keeps, as a dict from key to bytes. Storages of inputs are left out.
     """
     attributes: dict[type, list[str]] = {}  # cached by node type: `dir` is slow
     stops: dict[int, list[int]] = {}  # node -> positions of its edges without a target
@@ -168,7 +178,11 @@ def _fill_in_saved(
 def _constants(
     found: list[tuple[Saved, torch.Tensor | None]], stops: list[int], edges: list[Edge]
 ) -> Iterator[tuple[int, torch.Tensor]]:
-    """Yield positions of edges without a target, each with the saved constant that is this input, if unambiguous."""
+    """Yield positions in `edges` of edges that end at a constant, each with this constant.
+
+    `stops` are the positions of all such edges. Constants are known only if the node saved them. Nothing is yielded
+    where the choice is ambiguous.
+    """
     constants = {
         id(tensor): (row.name, tensor)
         for row, tensor in found
@@ -184,7 +198,11 @@ def _constants(
 
 
 def _counted(row: Saved, tensor: torch.Tensor, node: Node, registry: Registry, counted: set[int]) -> Saved:
-    """Return the row with its tensor and bytes. The graph keeps the whole storage alive, so all of it counts."""
+    """Return `row` with the id of its tensor and its bytes.
+
+    The whole storage counts, because the graph keeps all of it alive. `counted` holds the storages that were counted
+    before, and is updated.
+    """
     found = storages(tensor)
     if not found:
         return replace(row, tensor=registry.known(tensor))

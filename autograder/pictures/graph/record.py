@@ -1,4 +1,4 @@
-"""Recorder of a real backward pass that restores all state."""
+"""Recording of a real backward pass that restores `.grad` and random state."""
 
 from __future__ import annotations
 
@@ -31,19 +31,25 @@ from .torch_objects import (
 def live_tensors() -> list[torch.Tensor]:
     """Return every tensor that Python code holds.
 
-    Checks types instead of `isinstance` on objects, which would run their code.
+    The search looks at types only, because `isinstance` could run code of other objects.
     """
     return [item for item in gc.get_objects() if issubclass(type(item), torch.Tensor)]
 
 
 def may_get_grad(tensor: torch.Tensor) -> bool:
-    """Return whether backward may write a tensor's `.grad`, even a nested pass that the graph does not show."""
+    """Return whether a backward pass may write the `.grad` of `tensor`.
+
+    A hook may start a nested pass, and tensors outside the graph therefore count, too.
+    """
     return safely(lambda: tensor.requires_grad and (tensor.is_leaf or tensor.retains_grad)) or False
 
 
 @contextmanager
 def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Let the engine accumulate into copies, then restore the learner's own `.grad`: same object, same version."""
+    """Let backward passes in the block accumulate into copies of every `.grad`.
+
+    After the block, each tensor has its original `.grad` again: the same object, unchanged.
+    """
     before = []
     with unnoticed():
         for tensor in tensors:
@@ -59,10 +65,11 @@ def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
 
 
 def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
-    """Run `loss.backward(retain_graph=True)` and record every step. `graph` and `storages` were read from `loss`.
+    """Run `loss.backward(retain_graph=True)` and record every step.
 
-    Every `.grad` and the random state are restored; no hook stays. An error of the pass or of a learner's hook is
-    returned in the Run. Effects of the learner's hooks remain.
+    `graph` and `storages` were read from `loss`, by `read_graph` and `saved_storages`. Every `.grad` and the random
+    state are restored, and no hook stays. An error in the pass or in a learner's hook is returned in the `Run`. Other
+    effects of the learner's hooks remain.
     """
     recorder = _Recorder(loss, graph, storages)
     with ExitStack() as stack:
@@ -79,7 +86,10 @@ def run_backward(loss: torch.Tensor, graph: Graph, storages: Storages) -> Run:
 
 @dataclass
 class _Place:
-    """The gradients that wait for one output of a node."""
+    """The sum of gradients that waits for one output of a node.
+
+    `count` gradients can arrive, `arrived` have arrived so far.
+    """
 
     count: int
     arrived: int = 0
@@ -87,9 +97,9 @@ class _Place:
 
 
 class _Recorder:
-    """Hooks on every node of one graph.
+    """Recording hooks on every node of one graph.
 
-    They only read and return nothing. Their own computations are invisible to others.
+    The hooks only read and return nothing. Their own computations are hidden from the learner's modes and hooks.
     """
 
     def __init__(self, loss: torch.Tensor, graph: Graph, storages: Storages) -> None:
@@ -133,7 +143,10 @@ class _Recorder:
                 handle.remove()
 
     def _is_this_pass(self) -> bool:
-        """Return whether this pass is running: a learner's hook may run another one through the same nodes."""
+        """Return whether the running pass is the recorded one.
+
+        A learner's hook may run another pass through the same nodes.
+        """
         task = torch._C._current_graph_task_id()
         self.task = task if self.task is None else self.task
         return task == self.task
@@ -223,14 +236,14 @@ def _gradient_of(tensor: torch.Tensor) -> Gradient:
 
 
 def _sum(before: torch.Tensor | None, increment: torch.Tensor) -> torch.Tensor:
-    """Add in the engine's order: the waiting gradient first, but dense before sparse."""
+    """Return the sum in the order that torch's engine uses: waiting gradient + new one, but dense before sparse."""
     if before is None:
         return increment
     return increment + before if before.is_sparse else before + increment
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Tell whether two tensors are equal, with NaN equal to NaN. If torch cannot compare them, they count as equal."""
+    """Return whether two tensors are equal, with NaN equal to NaN. Tensors that torch cannot compare count as equal."""
     if one is other or one.layout != other.layout or one.shape != other.shape:
         return one.shape == other.shape
     return safely(lambda: bool(((one == other) | ((one != one) & (other != other))).all())) is not False

@@ -1,6 +1,6 @@
 """Tensors and storages that nodes keep for backward.
 
-They are read without calling an unpack hook, which may run a checkpoint's forward again.
+No unpack hook is called, because it may run a checkpoint's forward again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
 def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
-    """Return key and bytes of each storage behind `tensor`.
+    """Return key and bytes of each storage of `tensor`.
 
-    There are several for a sparse tensor, and none if torch does not reveal them.
+    A sparse tensor has several. The list is empty if torch does not reveal them.
     """
     try:
         storage = tensor.untyped_storage()
@@ -40,16 +40,15 @@ def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
 
 
 def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Tensor | None]]:
-    """Yield a record of each tensor that `node` saved, and the tensor itself if it is accessible.
+    """Yield a `Saved` for each tensor that `node` keeps, with the tensor itself or None.
 
-    For a packed tensor it is a tensor that the pack hook returned. `attributes` are the names of the node's
-    `_raw_saved_*`. These show whether a hook packed the tensor, and reading them never calls the hook. The caller fills
-    in the record's `tensor`, `bytes` and `counted`.
+    `attributes` are the names of the node's attributes `_raw_saved_*`. For a tensor packed by a hook, the tensor is one
+    that the pack hook returned. The caller fills in `tensor`, `bytes` and `counted` of the `Saved`.
     """
     names = [attribute.removeprefix("_raw_saved_") for attribute in attributes]
     try:
         rows = [row for name in names for row in _rows(node, name)]
-    except Exception as failure:  # freed: the names in use are no longer known
+    except Exception as failure:  # the saved tensors were freed, and torch does not say which ones there were
         yield Saved(names[0] if len(names) == 1 and names != ["tensors"] else "", _state(failure)), None
     else:
         yield from rows
@@ -58,7 +57,10 @@ def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Te
 
 
 def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
-    """Yield the records of one attribute, which may hold several tensors. Raises if they have been freed."""
+    """Yield a `Saved` and the tensor for each tensor kept under `name`, which may be several.
+
+    Raises torch's error if the saved tensors have been freed.
+    """
     raw = getattr(node, f"_raw_saved_{name}")
     several = isinstance(raw, (tuple, list))
     for index, one in enumerate(raw if several else [raw]):
@@ -83,7 +85,11 @@ def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
 
 
 def _error_of_unpacking(node: Any, name: str, one: Any, raw: Any) -> Exception | None:
-    """Return the error that backward would get for this saved tensor, which no hook has packed, or None."""
+    """Return the error that backward would get for one saved tensor, or None.
+
+    `one` is torch's SavedTensor, which no hook has packed. `raw` is the value of the node's attribute, which may hold
+    several of them.
+    """
     several = isinstance(raw, (tuple, list))
     try:
         if several:
@@ -112,7 +118,7 @@ def _state(error: Exception) -> State:
 
 
 def _by_hand(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield tensors that the forward of a custom Function put on `ctx` itself."""
+    """Yield name and tensor for tensors that the forward of a custom Function stored as attributes of `ctx`."""
     if isinstance(node, torch.autograd.function.BackwardCFunction):
         for name, value in vars(node).items():
             for item in _flat(value):
@@ -124,13 +130,16 @@ def _flat(value: object) -> list[object]:
     return [*value] if type(value) in (list, tuple) else [value]  # type: ignore[misc]
 
 
-Storages = list[list[list[tuple[int, int]]]]  # key and bytes by node and saved row
+Storages = list[list[list[tuple[int, int]]]]  # key and bytes of each storage, by node and saved tensor
 
 _FOR_EVER = -1
 
 
 def saved_storages(loss: torch.Tensor, graph: Graph) -> Storages:
-    """Return by node and saved row the key and bytes of the storages that only the graph keeps."""
+    """Return key and bytes of the storages that only the graph keeps.
+
+    The result is a list per node, with a list per saved tensor.
+    """
     with unnoticed():
         return [_of(node, graph, index) for index, node in enumerate(graph_nodes(loss))]
 
@@ -146,18 +155,21 @@ def _of(node: Any, graph: Graph, index: int) -> list[list[tuple[int, int]]]:
 
 
 class Holders:
-    """Storages that only the graph keeps, and the nodes holding them."""
+    """Storages that only the graph keeps, with the nodes that hold them."""
 
     def __init__(self, graph: Graph, storages: Storages) -> None:
         self._storages = storages
         self._held: dict[int, tuple[int, set[int]]] = {}
         for index, rows in enumerate(storages):
             for row, found in zip(graph.nodes[index].saved, rows):
-                for key, size in found:  # tensors put on ctx by hand stay there
+                for key, size in found:  # tensors that are attributes of ctx are never freed by backward
                     self._held.setdefault(key, (size, set()))[1].add(_FOR_EVER if row.attribute else index)
 
     def let_go(self, node: int) -> int:
-        """Return the bytes that become free when `node` releases its saved tensors, after all earlier nodes."""
+        """Return the bytes that become free when `node` releases its saved tensors.
+
+        The nodes that ran before must have been released.
+        """
         freed = 0
         for key in {key for row in self._storages[node] for key, _ in row}:
             size, nodes = self._held[key]

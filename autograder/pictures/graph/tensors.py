@@ -1,7 +1,4 @@
-"""Records of a graph's tensors while it is read.
-
-A record can be found by object, by node or by storage.
-"""
+"""Collection of `Tensor` records while a graph is read."""
 
 from __future__ import annotations
 
@@ -16,9 +13,10 @@ from .torch_objects import brief, dtype_of, is_number, name_of, safely, shape_of
 
 
 class Registry:
-    """The records of all tensors of one graph, without duplicates.
+    """The `Tensor` records of one graph, one per tensor.
 
-    It holds torch's objects while the graph is read; its `records` do not. `ids` number the graph's nodes.
+    A record is called by its position in `records`, an int. `ids` gives the number of each node of torch. `named` holds
+    the caller's variables. The registry keeps torch's tensors alive; `records` does not.
     """
 
     def __init__(self, ids: dict[Any, int], named: list[tuple[str, torch.Tensor]]) -> None:
@@ -37,25 +35,28 @@ class Registry:
                 self._constants.update((key, tensor) for key, _ in storages(tensor))
 
     def note_named(self) -> None:
-        """Record every named tensor that a node of the graph made."""
+        """Add a record for each tensor that has a name and was made by a node of the graph."""
         for tensor in self._named:
             if self.maker(tensor) is not None:
                 self.record(tensor)
 
     def maker(self, tensor: torch.Tensor) -> int | None:
-        """Return the node of this graph that made `tensor`, or None.
+        """Return the number of the node that made `tensor`, or None if that node is not in this graph.
 
-        Also None for a view that was invalidated in place: torch raises if its node is read.
+        Also returns None if torch raises because the tensor is a view invalidated in place.
         """
         node = safely(lambda: tensor.grad_fn)
         return None if node is None else self.ids.get(node)
 
     def at(self, node: int, output: int) -> int | None:
-        """Return the record of a node's output, or None."""
+        """Return the record of output number `output` of a node, or None."""
         return self._made.get((node, output))
 
     def record(self, tensor: torch.Tensor, kind: Kind | None = None) -> int:
-        """Return the record of `tensor`, creating it if needed. Two objects may be one tensor with two names."""
+        """Return the record of `tensor`, after adding it if there is none.
+
+        If two Python objects are the same output of a node, they share a record with both names.
+        """
         if id(tensor) in self._objects:
             return self._objects[id(tensor)][1]
         maker, output = self.maker(tensor), int(tensor.output_nr)
@@ -76,9 +77,10 @@ class Registry:
         return index
 
     def note_views(self) -> None:
-        """Record the base of every view if it has a name, is in the graph or requires grad.
+        """Set `view_of` in the record of each view.
 
-        Otherwise record the leaf with the same storage, if there is one.
+        It is the record of the base, if the base has a name, is in the graph or requires grad. Otherwise it is the
+        record of a leaf with the same storage, if there is one.
         """
         for tensor, index in [*self._objects.values()]:
             base = tensor._base
@@ -92,9 +94,9 @@ class Registry:
                 self.records[index] = replace(self.records[index], view_of=of)
 
     def output_like(self, node: int, outputs: int, tensor: torch.Tensor) -> int | None:
-        """Return the record of the output of `node` that `tensor` is, or None.
+        """Return the record of the output of `node` that has the storage and shape of `tensor`, or None.
 
-        An output is saved as a tensor without a grad_fn.
+        Needed because a node saves its own output as a tensor without grad_fn. `outputs` is the number of outputs.
         """
         found = storages(tensor)
         for output in range(outputs):
@@ -104,9 +106,10 @@ class Registry:
         return None
 
     def input_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the leaf or named constant that owns the storage of `tensor`, such as `w` for `w.t()`.
+        """Return the record of the leaf or named constant that owns the storage of `tensor`, or None.
 
-        A tensor that the graph computed is no input, although a detached alias of it may have a name.
+        An example is `w` for `w.t()`. A tensor that the graph computed is no input, although a detached alias of it may
+        have a name.
         """
         keys = [key for key, _ in storages(tensor)]
         if keys and keys[0] in self._leaves:
@@ -116,7 +119,7 @@ class Registry:
         return None
 
     def known(self, tensor: torch.Tensor) -> int | None:
-        """Return the record of this very tensor, or None."""
+        """Return the record of `tensor`, or None if there is none."""
         if id(tensor) in self._objects:
             return self._objects[id(tensor)][1]
         maker = self.maker(tensor)

@@ -1,4 +1,4 @@
-"""Inspection of torch's objects without side effects or errors."""
+"""Inspection of torch's objects without side effects and without errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _T = TypeVar("_T")
 
 @contextmanager
 def unnoticed() -> Iterator[None]:
-    """Disable graphs for the block, and hide it from the learner's modes and subclasses."""
+    """Switch off grad mode in the block, and hide its operations from the learner's modes and tensor subclasses."""
     with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
         yield
 
 
 def safely(look: Callable[[], _T]) -> _T | None:
-    """Return the result of `look`, or None if torch refuses."""
+    """Return the result of `look()`, or None if the call raises."""
     try:
         return look()
     except Exception:
@@ -33,7 +33,7 @@ def variable_of(node: Any) -> torch.Tensor | None:
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the sizes of a tensor, or () for a nested tensor, as its sizes form no single shape."""
+    """Return the shape of a tensor. Returns () for a nested tensor, whose parts have different shapes."""
     try:
         return tuple(int(size) for size in tensor.shape)
     except RuntimeError:
@@ -41,12 +41,12 @@ def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def dtype_of(tensor: Any) -> str:
-    """Return the dtype of a tensor, or of a node's metadata of one, such as "float32"."""
+    """Return the name of the dtype of a tensor, such as "float32". Also works for a node's metadata of an output."""
     return str(tensor.dtype).removeprefix("torch.")
 
 
 def name_of(function: Any) -> str:
-    """Return a name for a hook: the learner's own, without enclosing functions. Never raises."""
+    """Return the name of a hook function, without the names of enclosing functions. Never raises."""
     try:
         inner = getattr(function, "func", function)  # unwraps a partial
         name = str(getattr(inner, "__qualname__", None) or type(inner).__qualname__)
@@ -58,9 +58,10 @@ def name_of(function: Any) -> str:
 
 
 def is_number(tensor: torch.Tensor) -> bool:
-    """Return whether torch made this tensor of a Python number. torch saves such tensors, too, bypassing all hooks.
+    """Return whether torch made this tensor from a Python number.
 
-    Only type promotion reveals it: a number yields to a tensor of a smaller type of its kind.
+    torch saves such tensors without calling saved-tensor hooks. They are recognised by type promotion: a number
+    combined with a tensor of a smaller dtype gives the smaller dtype.
     """
     smaller = {torch.float64: torch.float32, torch.int64: torch.int32, torch.complex128: torch.complex64}
     if tensor.dim() or tensor.dtype not in smaller:
@@ -70,7 +71,10 @@ def is_number(tensor: torch.Tensor) -> bool:
 
 
 def brief(tensor: torch.Tensor) -> str | None:
-    """Return at most three numbers, else the norm. None if the values cannot be read, as in a meta tensor."""
+    """Return a tensor as text: up to three numbers, or else the norm.
+
+    Returns None if the values cannot be read, as on meta.
+    """
     return safely(lambda: _brief(tensor.detach()))
 
 
@@ -92,7 +96,10 @@ def _rounded(value: Any) -> str:
 
 
 def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> dict[int, list[str]]:
-    """Return the names of the hooks on `tensors`, by position of the node in `nodes` that made the tensor."""
+    """Return the names of the hooks registered on `tensors`.
+
+    The key is the position in `nodes` of the node that made the tensor.
+    """
     ids = {node: index for index, node in enumerate(nodes)}
     hooks: dict[int, list[str]] = {}
     for tensor in tensors:
@@ -106,7 +113,7 @@ def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> d
 def hooks_beside(*handles: Any) -> Callable[[], list[str]]:
     """Return a function that lists the names of a node's other hooks.
 
-    torch reveals them only through the dictionary that holds one's own hooks, which `handles` refer to.
+    `handles` belong to one's own hooks on that node. torch gives access to a node's hooks only through such handles.
     """
 
     def names() -> list[str]:
@@ -121,5 +128,5 @@ def hooks_beside(*handles: Any) -> Callable[[], list[str]]:
 
 
 def edge_of(tensor: torch.Tensor) -> torch.autograd.graph.GradientEdge | None:
-    """Return the node and output that made `tensor`, or None if torch refuses."""
+    """Return the node and the number of its output that made `tensor`, or None if torch refuses."""
     return safely(lambda: torch.autograd.graph.get_gradient_edge(tensor))

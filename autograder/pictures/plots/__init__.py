@@ -1,1 +1,1 @@
-"""Matplotlib plots for the lessons, as SVG, PNG and equivalent text."""
+"""Matplotlib plots for lessons, as SVG, PNG and text."""

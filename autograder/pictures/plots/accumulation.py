@@ -1,4 +1,4 @@
-"""`plot_accumulation`: `.grad` before and after each backward pass of a loop."""
+"""`plot_accumulation`: gradient norms before and after each backward pass of a loop."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ SHOWN = 60  # backward passes; with more, the plot is unreadable
 
 @dataclass
 class Pass:
-    """One backward pass: its loss, and gradient norms around it.
+    """One backward pass: its loss, and gradient norms.
 
-    `loss` is None if it was no single number. `before` and `after` are the norms of all watched `.grad` (0 if there is
-    none). `steps` are the norms at the optimizer steps right after the pass.
+    `loss` is None if it is not a single number. `before` and `after` are the norm of all recorded `.grad` together,
+    before and after the pass. `after` is None during the pass. `steps` holds the norm at each optimizer step between
+    this pass and the next.
     """
 
     loss: float | None
@@ -39,9 +40,9 @@ class Pass:
 
 @dataclass(frozen=True, repr=False)
 class Accumulation(Plot):
-    """The passes seen in the block, as a context manager.
+    """A plot, and the context manager that records its backward passes.
 
-    It records from entering the `with` block to its end.
+    `watched` are the tensors whose `.grad` is recorded. `note` is None or says why nothing can be recorded.
     """
 
     watched: tuple[torch.Tensor, ...]
@@ -65,9 +66,9 @@ class Accumulation(Plot):
             self._undo.pop().close()
 
     def _run(self, engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run the engine and record the pass.
+        """Run torch's engine and record the backward pass.
 
-        Passes that fill no `.grad` and nested ones, as in a checkpoint, do not count.
+        Passes that fill no `.grad` are not recorded, nor are nested passes such as those of a checkpoint.
         """
         inside = self.passes and self.passes[-1].after is None
         if not kwargs.get("accumulate_grad") or inside:
@@ -137,7 +138,10 @@ class Accumulation(Plot):
         return figure
 
     def _remarks(self) -> list[str]:
-        """Return remarks on values that the curves do not show."""
+        """Return sentences on what the curves cannot show.
+
+        These are norms that are not finite, and passes beyond the first `SHOWN`.
+        """
         said, finite = [], [math.isfinite(one.before + _float(one.after)) for one in self.passes[:SHOWN]]
         if not all(finite):
             places = [str(at) for at, fine in enumerate(finite, 1) if not fine]
@@ -147,7 +151,10 @@ class Accumulation(Plot):
         return said
 
     def _sawtooth(self, axes: Axes, passes: list[Pass], few: bool) -> None:
-        """Draw the norm: rising in a pass, level or falling between passes. It falls if the gradients are zeroed."""
+        """Draw the gradient norm.
+
+        It rises during a pass. Between passes it is level, or falls if the gradients are set to zero.
+        """
         for at, one in enumerate(passes, 1):
             axes.plot([at - 0.2, at + 0.2], [one.before, _float(one.after)], "-", color="C1", linewidth=2.4)
             if at < len(passes):
@@ -161,16 +168,13 @@ class Accumulation(Plot):
 
 
 def plot_accumulation(what: Any) -> Accumulation:
-    """Record `.grad` after each backward pass, and the optimizer steps, while a block runs:
+    """Record gradients and optimizer steps while a block runs, and plot them.
 
-        with plot_accumulation(optimizer) as seen:
-            ...  # the loop
-        seen
-
-    `what` is an optimizer, a model, a parameter or several. A pass counts if it fills `.grad`. For each pass it records
-    the loss, the norm of all gradients together before and after, and the optimizer steps that follow. The block runs
-    as it would without; afterwards no hook remains. Never raises: for anything else the plot names the expected
-    argument, and the block runs all the same.
+    `with plot_accumulation(optimizer) as seen:` begins a block with the training loop; `seen` is then the plot. `what`
+    is an optimizer, a model, a parameter, or a list of parameters. Each backward pass that fills `.grad` is recorded:
+    its loss, the norm of all gradients before and after, and the optimizer steps that follow. Recording does not change
+    the block, and leaves no hook. Never raises: for another `what` the plot says what is expected, and the block runs
+    all the same.
     """
     language = SESSION.speaks
     watched, note = _watched(what), None

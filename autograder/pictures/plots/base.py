@@ -1,7 +1,7 @@
-"""Base of all plots: the course's style, SVG, PNG, and equivalent text.
+"""Base class of all plots: SVG, PNG and text.
 
-Figures are made without pyplot, and matplotlib's settings are restored afterwards. The learner's own plots are not
-affected.
+Figures are made without pyplot, and matplotlib's settings are restored afterwards. The learner's own plots are
+therefore not affected.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ from ..render.svg import svg_element
 from ..text_form import text_is_enough
 
 STYLE = Path(__file__).parents[3] / "assets" / "autograd.mplstyle"
-PIXELS = 96  # page pixels per inch
-_SCALE = 2  # PNG pixels per page pixel: sharp on a dense screen
+PIXELS = 96  # CSS pixels per inch
+_SCALE = 2  # PNG pixels per CSS pixel: sharp on a dense screen
 # For every style: text stays text, "$" in a name starts no formula, and the same plot gives the same SVG.
 _ALWAYS: Any = {"svg.fonttype": "none", "text.parse_math": False, "svg.hashsalt": "autograd"}
-_READ = 12  # lines of text that a screen reader gets with the picture
+_READ = 12  # lines of the text that are put into the picture for screen readers
 _ONE = threading.Lock()  # matplotlib's settings are global to the process
 
 
 @dataclass(frozen=True)
 class Plot(ABC):
-    """A plot in one language: SVG, PNG and text.
+    """A plot in one language, shown as SVG, PNG and text.
 
-    The fields of each subclass are its data.
+    Attributes of a subclass hold the numbers to plot.
     """
 
     language: str
 
     @abstractmethod
     def title(self) -> str:
-        """Return a short title."""
+        """Return the title."""
 
     @abstractmethod
     def lines(self) -> list[str]:
-        """Return the facts of the plot, one per line."""
+        """Return the content of the plot as text, one fact per line."""
 
     @abstractmethod
     def _figure(self) -> Figure:
-        """Return a new figure without its title. Called while the course's style is active."""
+        """Return a new figure without its title. The caller has set the course's matplotlib style."""
 
     def figure(self) -> Figure:
-        """Return a new figure with its title. Called while the course's style is active."""
+        """Return a new figure with its title. The caller has set the course's matplotlib style."""
         figure = self._figure()
         figure.suptitle(self.title(), x=0.02, ha="left", fontsize=10.5, fontweight="bold")
         return figure
 
     def refused(self) -> Note | None:
-        """Return the reason if there is nothing to plot, else None."""
+        """Return a note on why there is nothing to plot, else None."""
         return None
 
     def say(self, id: str, **parameters: object) -> str:
@@ -92,7 +92,7 @@ class Plot(ABC):
 
 @dataclass(frozen=True, repr=False)
 class Refused(Plot):
-    """A message instead of a plot: the reason and the remedy."""
+    """A message in place of a plot: the cause and the remedy."""
 
     note: Note
 
@@ -111,7 +111,7 @@ class Refused(Plot):
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """Use the course's style for the block, or matplotlib's default if the style file is missing."""
+    """Use the course's matplotlib style in the block, or the default style if the course's file is missing."""
     wanted = ["default", str(STYLE)] if STYLE.is_file() else ["default"]
     with _ONE, warnings.catch_warnings(), style.context(wanted), rc_context(_ALWAYS):
         # A letter that the font lacks is a box in the PNG. A warning on stderr would cost a graded cell its points.
@@ -120,19 +120,19 @@ def _styled() -> Iterator[None]:
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """Return the figure as an SVG element, with `says` for screen readers."""
+    """Return the figure as an SVG element. `says` is a description for screen readers."""
     file = io.StringIO()
     figure.savefig(file, format="svg", dpi=_SCALE * PIXELS)  # resolution of rasterized parts
     drawn = file.getvalue()
-    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # its rules would affect the page
+    drawn = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", drawn, flags=re.DOTALL)  # CSS rules affect the whole page
     drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)  # these ids are the same in every figure
     return svg_element(_own_ids(drawn), says).replace("<svg ", '<svg stroke-linejoin="round" ', 1)
 
 
 def _own_ids(drawn: str) -> str:
-    """Replace ids by ids derived from the picture.
+    """Replace the ids in an SVG by ids derived from its content.
 
-    Ids by matplotlib come from memory addresses, and all ids of a page must differ.
+    matplotlib derives ids from memory addresses, which can be the same in two figures of one notebook.
     """
     names = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
     if not names:
@@ -144,18 +144,18 @@ def _own_ids(drawn: str) -> str:
 
 
 def short(text: str, length: int = 28) -> str:
-    """Return `text` on one line, truncated to `length` for a label."""
+    """Return `text` on one line, cut to `length` characters."""
     line = " ".join(str(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def number(value: float) -> str:
-    """Format a value with three digits."""
+    """Return a number as text with three significant digits."""
     return f"{value:.3g}"
 
 
 def power(value: float) -> str:
-    """Format a non-negative number as one digit and a power of ten: 10⁻⁵, 6·10⁻⁶."""
+    """Return a non-negative number as one digit and a power of ten, such as "10⁻⁵" or "6·10⁻⁶"."""
     if value <= 0:
         return "0"
     digit, exponent = f"{value:.0e}".split("e")
@@ -164,12 +164,12 @@ def power(value: float) -> str:
 
 
 def points(value: float) -> str:
-    """Format points as a gradebook does."""
+    """Return points as text, as a gradebook shows them."""
     return f"{round(value, 2):g}"
 
 
 def unit(most: int) -> tuple[int, str]:
-    """Return the unit in which to show up to `most` bytes: its size, and the id of its name."""
+    """Return the unit in which to show up to `most` bytes: its size in bytes, and the id of its name."""
     for size, id in ((10**6, "unit.MB"), (10**3, "unit.kB")):
         if most >= 2 * size:
             return size, id

@@ -1,6 +1,6 @@
-"""Comparison of functions of one argument, by the tensors they make.
+"""Comparison of a learner's functions by the tensors that they make.
 
-Random numbers and the buffers of modules are restored after each run.
+Each function takes one argument. Random state and buffers of modules are restored after each run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ MOST = 6  # functions in one plot
 
 
 def refusal(command: str, ways: Sequence[Any]) -> Note | None:
-    """Return the reason why the functions cannot be compared, or None."""
+    """Return a note on why the functions `ways` cannot be compared, or None.
+
+    `command` is the name of the plot command.
+    """
     if not ways:
         return Note("ways.none", {"command": command})
     for way in ways:
@@ -36,7 +39,7 @@ def refusal(command: str, ways: Sequence[Any]) -> Note | None:
 
 
 def names(ways: Sequence[Any]) -> list[str]:
-    """Return names for the functions. Duplicates are numbered."""
+    """Return names for the functions `ways`. A name that occurs again gets a number."""
     found: list[str] = []
     for way in ways:
         while isinstance(way, functools.partial):
@@ -47,19 +50,22 @@ def names(ways: Sequence[Any]) -> list[str]:
 
 
 def failure(command: str, error: Exception) -> Note:
-    """Return the note that the learner's function ended with `error`."""
+    """Return a note which says that the learner's function raised `error`.
+
+    `command` is the name of the plot command.
+    """
     return Note("failed", {"command": command, "error": short(error_said(error), 200)})
 
 
-_identity = object.__hash__  # like `id`, without its audit event, which a graded notebook hooks
+_identity = object.__hash__  # like `id`, but raises no audit event, for which graded notebooks have a hook
 
 
 class Trace:
-    """Bytes of tensor storages made by ops, over time.
+    """Bytes of the tensor storages that operations make, over time.
 
-    `now` bytes are alive, and at most `peak` were so far. `bytes_of` splits the living bytes by label. `samples` holds
-    them after each op, `settled` the remainder just before the next op. `label` may be changed by the code that runs
-    the ops; `last_op` is the name of the latest op.
+    `now` is the number of bytes alive, `peak` its maximum so far. `samples` holds `now` after each op, and `settled`
+    holds it just before the next op. `label` is stored with each new storage; the traced code may set it. `last_op` is
+    the name of the latest op.
     """
 
     def __init__(self) -> None:
@@ -74,7 +80,7 @@ class Trace:
         return _identity(storage) in self._labels
 
     def made(self, storage: torch.UntypedStorage) -> None:
-        """Count a storage until its last owner, in Python or C++, releases it."""
+        """Count a new storage until Python and C++ have released it."""
         key, size = _identity(storage), storage.nbytes()
         self._labels[key] = (self.label, size)
         self.now += size
@@ -86,7 +92,7 @@ class Trace:
         self.now -= size
 
     def bytes_of(self) -> dict[str, int]:
-        """Return the bytes alive now, by the label under which they were made."""
+        """Return the bytes alive now, by the label that was set when they were made."""
         found: dict[str, int] = {}
         for label, size in self._labels.values():
             found[label] = found.get(label, 0) + size
@@ -94,7 +100,7 @@ class Trace:
 
 
 class _TraceMode(TorchDispatchMode):
-    """A dispatch mode that traces the outputs of this thread's ops."""
+    """A dispatch mode that adds the results of ops to a `Trace`."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -120,7 +126,10 @@ class _TraceMode(TorchDispatchMode):
 
 @contextmanager
 def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
-    """Trace the ops of the block. Random numbers and the buffers of `modules` are restored afterwards."""
+    """Record the ops of the block in a `Trace`, which is yielded.
+
+    Random state and the buffers of `modules` are restored after the block.
+    """
     trace = Trace()
     with ExitStack() as stack:
         stack.enter_context(torch.random.fork_rng(devices=[]))
@@ -133,7 +142,10 @@ def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
 
 @contextmanager
 def _own_buffers(module: torch.nn.Module) -> Iterator[None]:
-    """Let a module write to copies of its buffers for the block, as batch norm updates its statistics in buffers."""
+    """Let a module work on copies of its buffers in the block.
+
+    Batch norm, for example, writes statistics to its buffers.
+    """
     before = [(part, dict(part._buffers)) for part in module.modules()]
     for part, buffers in before:
         part._buffers.update({name: None if held is None else held.clone() for name, held in buffers.items()})

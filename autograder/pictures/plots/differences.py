@@ -24,9 +24,9 @@ _STEPS = {torch.float64: [10 ** (-k / 4) for k in range(2, 53)], torch.float32: 
 
 @dataclass(frozen=True)
 class Curve:
-    """Errors of one kind of difference in one dtype.
+    """Errors of one kind of finite difference in one dtype.
 
-    `kind` is "one_sided" or "central". `steps` go from large to small.
+    `kind` is "one_sided" or "central". `errors` belong to the step sizes `steps`, which go from large to small.
     """
 
     kind: str
@@ -35,20 +35,23 @@ class Curve:
     errors: tuple[float, ...]
 
     def near(self, index: int) -> float:
-        """Return the largest error at a step and its two neighbours: a single one can be small by luck."""
+        """Return the largest of three errors: at the step size number `index` and its two neighbours.
+
+        A single error can be small by chance.
+        """
         return max(self.errors[max(index - 1, 0) : index + 2])
 
     @property
     def best(self) -> int:
-        """Index of the best step: the smallest error, its neighbours included."""
+        """Index of the best step size: the one where `near` is smallest."""
         return min(range(len(self.errors)), key=self.near)
 
 
 @dataclass(frozen=True, repr=False)
 class Differences(Plot):
-    """Errors against autograd's Jacobian in float64.
+    """Curves of errors of finite differences.
 
-    Each is the largest error of all entries.
+    An error is the largest difference from the Jacobian of autograd in float64, over all entries.
     """
 
     curves: tuple[Curve, ...]
@@ -104,11 +107,12 @@ class Differences(Plot):
 
 
 def plot_differences(f: Any, x: Any = None) -> Plot:
-    """Plot the error of one-sided and central differences against their step h, in float64 and float32.
+    """Plot the error of finite differences against their step size h.
 
-    `f` is a function of one tensor; `x` is the point, a number or a tensor of at most 16. The error is that of the
-    worst entry of the Jacobian, compared with autograd in float64. Random numbers and every `.grad` are restored. Never
-    raises: for anything else the plot names the expected argument.
+    Shown are one-sided and central differences, in float64 and float32. `f` is a function of one tensor. `x` is the
+    point: a number, or a tensor of at most 16 numbers. The error is that of the worst entry of the Jacobian, compared
+    with autograd in float64. Random state and every `.grad` are restored. Never raises: for other arguments the plot
+    says what is expected.
     """
     language = SESSION.speaks
     point = _point(x)
@@ -131,7 +135,7 @@ def plot_differences(f: Any, x: Any = None) -> Plot:
 
 
 def _point(x: Any) -> torch.Tensor | None:
-    """Return `x` as a float64 tensor, or None if it is not real."""
+    """Return `x` as a float64 tensor. Returns None if `x` is neither a real number nor a tensor of real numbers."""
     if isinstance(x, (bool, complex, str)) or not isinstance(x, (int, float, torch.Tensor)):
         return None
     if isinstance(x, torch.Tensor):
@@ -140,7 +144,7 @@ def _point(x: Any) -> torch.Tensor | None:
 
 
 def _exact(f: Callable[[torch.Tensor], Any], point: torch.Tensor) -> torch.Tensor | Note:
-    """Return the Jacobian of `f` at `point`, of shape (outputs, inputs)."""
+    """Return the Jacobian of `f` at `point`, of shape (outputs, inputs), or a note on why there is none."""
     with torch.enable_grad():
         x = point.clone().requires_grad_()
         y = f(x)
@@ -166,7 +170,7 @@ def _curves(f: Callable[[torch.Tensor], Any], point: torch.Tensor, exact: torch.
 
 
 def _errors(f: Callable[[torch.Tensor], Any], x: torch.Tensor, step: float, exact: torch.Tensor) -> tuple[float, float]:
-    """Return the largest error of an entry, for the one-sided and the central difference."""
+    """Return the largest error of an entry for the one-sided and for the central difference, with step size `step`."""
     h = torch.tensor(step, dtype=x.dtype)
     one_sided, central = [], []
     with torch.no_grad():

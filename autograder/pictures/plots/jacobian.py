@@ -1,4 +1,4 @@
-"""`plot_jacobian`: a Jacobian as a heat map, and its vector products."""
+"""`plot_jacobian`: a Jacobian and its vector products as heat maps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENTRIES = 2500  # entries of a matrix; with more, cells are too small
 
 
 def given_matrix(matrix: Any) -> torch.Tensor | Note:
-    """Return the given matrix of shape (m, n)."""
+    """Return `matrix` in float64, or a note on why it cannot be plotted."""
     if not isinstance(matrix, torch.Tensor):
         return Note("jacobian.what", {"got": type(matrix).__name__})
     if matrix.dim() != 2 or matrix.numel() == 0:
@@ -35,7 +35,10 @@ def given_matrix(matrix: Any) -> torch.Tensor | Note:
 
 
 def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor | Note:
-    """Return the Jacobian of `function` at `x`, of shape (m, n)."""
+    """Return the Jacobian of `function` at `x`, or a note on why it cannot be plotted.
+
+    The shape is (outputs, inputs).
+    """
     if x is None:
         return Note("jacobian.no_x", {})
     if not isinstance(x, torch.Tensor):
@@ -64,14 +67,20 @@ def jacobian_at(function: Callable[[torch.Tensor], Any], x: Any) -> torch.Tensor
 
 
 def jacobian_rows(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """Return the Jacobian of `y` with respect to `x`, of shape (m, n): one product vᵀJ per row, with one-hot v."""
+    """Return the Jacobian of `y` with respect to `x`, of shape (outputs, inputs).
+
+    Each row is a product vᵀJ with a one-hot v.
+    """
     return torch.stack(
         [torch.autograd.grad(entry, x, retain_graph=True, materialize_grads=True)[0].flatten() for entry in y.flatten()]
     )
 
 
 def given_vector(name: str, given: Any, wanted: int, matrix: torch.Tensor) -> torch.Tensor | Note:
-    """Return the argument `name` as a vector of `wanted` numbers, for a side of `matrix`."""
+    """Return the argument `given` as a vector, or a note on why it does not fit.
+
+    `name` is "left" or "right". `wanted` is the number of rows or of columns of `matrix`.
+    """
     if not isinstance(given, torch.Tensor) or given.is_complex():
         got = dtype_of(given) if isinstance(given, torch.Tensor) else type(given).__name__
         return Note("jacobian.vector", {"name": name, "got": got})
@@ -82,7 +91,10 @@ def given_vector(name: str, given: Any, wanted: int, matrix: torch.Tensor) -> to
 
 
 def checked(name: str, tensor: torch.Tensor) -> torch.Tensor | Note:
-    """Return the tensor in float64 if it can be shown, else a note that calls it `name`."""
+    """Return the tensor in float64 if it can be plotted, else a note that says why.
+
+    `name` is the tensor's name in the note.
+    """
     if tensor.numel() > ENTRIES:
         return _large(tensor.shape)
     try:
@@ -107,7 +119,10 @@ _Matrix = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, repr=False)
 class Jacobian(Plot):
-    """A matrix, the vectors from the left and right, the two products."""
+    """A plot of a matrix, and of its products with two vectors.
+
+    `left_product` is vᵀJ for the vector `left`, `right_product` is J v for `right`.
+    """
 
     matrix: _Matrix
     left: tuple[float, ...] | None
@@ -133,9 +148,9 @@ class Jacobian(Plot):
         return said
 
     def _figure(self) -> Figure:
-        """Draw one block with J for each vector.
+        """Draw the matrix J once for each vector.
 
-        The vector is before J and the product after it, as they are multiplied.
+        Vector and product stand beside J in the order in which they are multiplied.
         """
         rows, columns = self._size()
         sides = [side for side in ("left", "right") if getattr(self, side) is not None] or ["none"]
@@ -184,11 +199,12 @@ class Jacobian(Plot):
 
 
 def plot_jacobian(what: Any, x: Any = None, *, left: Any = None, right: Any = None) -> Plot:
-    """Plot the Jacobian as a heat map; `left` weighs its rows (vᵀJ, as in backward), `right` its columns (J v).
+    """Plot a Jacobian J as a heat map, and its products with vectors.
 
-    `what` is a matrix of shape (m, n), or a function of one tensor, differentiated at `x`. Outputs and inputs of any
-    shape are flattened to vectors of m and of n entries. `left` has m numbers, `right` has n. `.grad` and random
-    numbers do not change. Never raises: for anything else the plot names the expected argument.
+    `left` is v in vᵀJ, which backward computes, and `right` is v in J v. `what` is a matrix of shape (m, n), or a
+    function of one tensor that is differentiated at `x`. Outputs and inputs of any shape are flattened. `left` has m
+    numbers, `right` has n. `.grad` and random state do not change. Never raises: for other arguments the plot says what
+    is expected.
     """
     language = SESSION.speaks
     matrix = jacobian_at(what, x) if callable(what) else given_matrix(what)
@@ -215,7 +231,10 @@ def _picked(vector: tuple[float, ...]) -> list[int]:
 
 
 def _outlined(vector: tuple[float, ...]) -> list[int]:
-    """Return the indices to outline; none if the vector picks all of them."""
+    """Return the indices of rows or columns to outline: those that `vector` does not multiply by 0.
+
+    If there is no 0, return none.
+    """
     return picked if len(picked := _picked(vector)) < len(vector) else []
 
 
@@ -228,7 +247,11 @@ def _numbers(row: tuple[float, ...]) -> str:
 
 
 def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, *, below: bool = False) -> None:
-    """Draw cells coloured from -scale to scale."""
+    """Draw a matrix as coloured cells.
+
+    The colours range from -scale to scale. `written` says whether numbers are written into the cells, `below` whether
+    the title is put below.
+    """
     small = len(matrix) * len(matrix[0]) <= _WRITTEN
     lines = {"edgecolors": _LINES, "linewidth": 0.8} if small else {"rasterized": True}
     shares = [[entry / scale for entry in row] for row in matrix]  # matplotlib's own scaling could overflow

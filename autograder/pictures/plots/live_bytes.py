@@ -1,7 +1,4 @@
-"""`plot_memory`: the live bytes over a forward and a backward pass.
-
-It marks the phases and the peak.
-"""
+"""`plot_memory`: live bytes during a forward and a backward pass."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ from .compare import Trace, failure, names, refusal, traced
 
 @dataclass(frozen=True)
 class Course:
-    """Live bytes after each op of one function, and its backward passes.
+    """Live bytes during one run of a learner's function.
 
-    `backwards` holds first and last op of each backward pass, counted from 1. `settled` is the remainder just before
-    the next op: the function may have released something.
+    `samples` holds the bytes alive after each op. `settled` holds those just before the next op, when the function may
+    have released something. `backwards` holds the numbers of the first and last op of each backward pass, from 1.
     """
 
     name: str
@@ -40,11 +37,11 @@ class Course:
 
     @property
     def at(self) -> int:
-        """Number of the op after which the peak is first reached."""
+        """Number of the op after which the peak is first reached, from 1."""
         return self.samples.index(self.peak) + 1
 
     def phases(self) -> list[tuple[str, int, int]]:
-        """Return kind, first and last op of each phase, in order."""
+        """Return "forward" or "backward", first op and last op of each phase, in order."""
         found, at = [], 1
         for first, last in self.backwards:
             found += [("forward", at, first - 1), ("backward", first, last)]
@@ -58,7 +55,7 @@ class Course:
 
 @dataclass(frozen=True, repr=False)
 class Memory(Plot):
-    """The course of live bytes of each function."""
+    """A plot of live bytes for each of several functions."""
 
     courses: tuple[Course, ...]
 
@@ -113,12 +110,12 @@ class Memory(Plot):
 
 
 def plot_memory(x: Any, *ways: Any) -> Plot:
-    """Plot the bytes of new tensors that are alive after each operation, to compare functions of `x`.
+    """Plot the bytes of new tensors that are alive after each operation, for each function in `ways`.
 
-    Each function runs once, with `x`. If it starts no backward pass itself, the sum of its returned tensor is
-    differentiated. New tensors count, including `.grad`, with every storage once. Every `.grad` that these passes reach
-    is restored, as are random numbers and the buffers of modules among the functions. Other changes by a function, such
-    as those of weights, remain. Never raises: for anything else the plot names the expected argument.
+    Each function is called once, as `way(x)`. If the function starts no backward pass, the sum of the returned tensor
+    is differentiated. All tensors made in the run count, including `.grad`, and each storage counts once. Every `.grad`
+    that the passes reach is restored, as are random state and the buffers of modules among `ways`. Other changes by a
+    function remain, such as those of weights. Never raises: for other arguments the plot says what is expected.
     """
     language = SESSION.speaks
     if (note := refusal("plot_memory", ways)) is not None:
@@ -133,10 +130,10 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
 
 
 class _Watch:
-    """A recorder of first and last op of backward passes.
+    """A recorder of the first and last op of each backward pass.
 
-    Before the first pass that reaches a leaf, it removes the leaf's `.grad`. The new one is then allocated during the
-    run.
+    `.grad` of each leaf is set to None before the first pass that reaches the leaf. A new `.grad` is therefore
+    allocated during the run and counted.
     """
 
     def __init__(self, trace: Trace) -> None:

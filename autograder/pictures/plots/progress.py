@@ -1,4 +1,4 @@
-"""`plot_progress`: a learner's progress by lesson, and recognised mistakes."""
+"""`plot_progress`: a learner's points and recognised mistakes by lesson."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ...learner.history import standings, verdicts
 from ...learner.session import SESSION
 from .base import Plot, Refused, points, short
 
-_COLUMNS = (117, 151, 187)  # x positions right of the bars, which end at 100
+_COLUMNS = (117, 151, 187)  # x positions of the three columns of numbers; the bars end at x = 100
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """Points, solved exercises and mistakes of a lesson.
+    """A learner's points, solved exercises and mistakes in a lesson.
 
-    Points and `solved` refer to core exercises; `extra` is the number of solved extra ones. `mistakes` are pairs of
-    exercise and mistake in the order of their first occurrence, including those in extra exercises.
+    `earned`, `maximum`, `solved` and `count` refer to core exercises. `extra` is the number of solved extra exercises.
+    `mistakes` are pairs of exercise and mistake, in the order in which they first occurred.
     """
 
     name: str
@@ -35,7 +35,10 @@ class Lesson:
 
 @dataclass(frozen=True, repr=False)
 class Progress(Plot):
-    """The lessons that have been begun, and the number of others."""
+    """A plot of the lessons that were begun.
+
+    `others` is the number of lessons that were not begun.
+    """
 
     lessons: tuple[Lesson, ...]
     others: int
@@ -89,8 +92,8 @@ class Progress(Plot):
 def plot_progress() -> Plot:
     """Plot points, solved exercises and recognised mistakes of every lesson with at least one check.
 
-    Bars are shares of the points of core exercises. Each recognised mistake counts once, whether fixed since or not.
-    Reads the same history as `progress()`.
+    The bars show the earned share of the points of core exercises. A recognised mistake counts once, even if the
+    learner has corrected it since. The numbers come from the same history as those of `progress()`.
     """
     language = SESSION.speaks
     done, known = standings(), set(exercises.lessons())  # a private lesson's module may not be found from this folder

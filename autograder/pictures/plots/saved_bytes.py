@@ -1,4 +1,4 @@
-"""`plot_saved`: the bytes saved for backward, by layer and function."""
+"""`plot_saved`: bytes kept for backward, by layer and function."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OUTSIDE = ""
 
 @dataclass(frozen=True, repr=False)
 class SavedByLayer(Plot):
-    """Bytes by function and layer.
+    """A plot of the bytes kept for backward.
 
-    The layer "" holds bytes made outside of all layers.
+    `bytes` holds the number of bytes by function, then by layer. The layer "" stands for bytes made outside all layers.
     """
 
     layers: tuple[str, ...]
@@ -39,7 +39,10 @@ class SavedByLayer(Plot):
         return self.say("saved.title")
 
     def _rows(self) -> list[tuple[str, list[int]]]:
-        """Return label and bytes of each shown layer. All others are summed in the last row."""
+        """Return label and bytes of each bar; the bytes are a list with one number per function.
+
+        If there are too many layers, the last bar is their sum.
+        """
         ways = self.bytes.values()
         layers = [*self.layers, *([_OUTSIDE] if any(_OUTSIDE in way for way in ways) else [])]
         rows = [(layer or self.say("saved.outside"), [way.get(layer, 0) for way in ways]) for layer in layers]
@@ -86,12 +89,13 @@ class SavedByLayer(Plot):
 
 
 def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
-    """Plot the bytes that the graph keeps after a forward pass, by the layer of `net` in which they were made.
+    """Plot the bytes that the graph keeps after a forward pass, by layer of `net`.
 
-    `ways` are functions of `x` that run the layers of `net`, each differently: plainly, under saved-tensor hooks, with
-    checkpoints. Without any, `net` itself runs. Every storage counts once, for the layer that made it. Parameters, `x`,
-    and a result that nothing saved do not count. Data that a hook stores outside tensors does not count, either. Runs
-    each function forward once. Random numbers and buffers of `net` are restored. Never raises.
+    `ways` are functions of `x` that run the layers of `net` in different ways. One may run them under saved-tensor
+    hooks, another with checkpoints. Without `ways`, `net` itself is run. Every storage counts once, for the layer that
+    made it. Not counted are parameters, `x`, results that nothing saved, and data that a hook stores outside tensors.
+    Each function runs once, forward only. Random state and buffers of `net` are restored. Never raises: for other
+    arguments the plot says what is expected.
     """
     language = SESSION.speaks
     if not isinstance(net, torch.nn.Module) or x is None:
@@ -113,7 +117,7 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
 
 
 def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
-    """Return the parts of `net` by label. A module that only wraps another one is replaced by the other's parts."""
+    """Return the layers of `net` by label. A module that only wraps another module is replaced by the layers inside."""
     parts = list(net.named_children())
     while len(parts) == 1 and list(parts[0][1].children()):
         parts = list(parts[0][1].named_children())
@@ -123,7 +127,10 @@ def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
 def _held(
     net: torch.nn.Module, layers: dict[str, torch.nn.Module], way: Callable[[Any], Any], x: Any
 ) -> dict[str, int] | Note | None:
-    """Return the bytes by layer that the graph of `way(x)` keeps, or None if there is no graph."""
+    """Return the bytes that the graph of `way(x)` keeps, by layer.
+
+    Returns None if there is no graph, and a note if the function raises.
+    """
     try:
         with traced([net]) as trace, _labelled(trace, layers):
             edges = [get_gradient_edge(y) for y in tensors(way(x)) if y.requires_grad]
@@ -135,7 +142,7 @@ def _held(
 
 @contextmanager
 def _labelled(trace: Trace, layers: dict[str, torch.nn.Module]) -> Iterator[None]:
-    """Label storages made while a layer runs with that layer."""
+    """Set `trace.label` to the label of the layer that runs, during the block."""
     handles = []
     for label, layer in layers.items():
 

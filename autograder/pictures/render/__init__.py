@@ -1,1 +1,1 @@
-"""Renderers of a graph: text, DOT, SVG, PNG and HTML."""
+"""Renderers of graphs: text, DOT, SVG, PNG and HTML."""

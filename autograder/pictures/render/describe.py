@@ -1,7 +1,4 @@
-"""Descriptions of tensors, nodes and the whole graph in words.
-
-The picture and its text version both use them.
-"""
+"""Descriptions of a graph in words, for picture and text."""
 
 from __future__ import annotations
 
@@ -13,14 +10,15 @@ from ...messages.drawing import word
 from ..graph.model import Edge, Graph, Node, Saved, Tensor
 from ..text_form import shape
 
-_PARTS = 8  # outputs listed with their own bytes
-_NAME = 60  # characters; a longer name makes a box wider than the page
+_PARTS = 8  # outputs for which the caption states the bytes of their own graph
+_NAME = 60  # characters; a longer name makes a box too wide
 
 
 class SavedLine(NamedTuple):
-    """A saved tensor in words, with "" for unknown parts.
+    """A tensor saved for backward, described in words.
 
-    `colour` is the state that selects the colour.
+    A part that is unknown is "". `colour` is the saved tensor's state, such as "held", by which the picture chooses a
+    colour.
     """
 
     what: str
@@ -31,9 +29,10 @@ class SavedLine(NamedTuple):
 
 
 class Telling:
-    """Facts of `graph` as short lines in `language`, for both renderers.
+    """Descriptions of all parts of `graph`, as short lines in `language`.
 
-    `opening` is a title and sentences that begin the caption. Without it the caption names the drawn outputs.
+    `opening` is a title and sentences that begin the caption. Without `opening`, the caption begins with the names of
+    the drawn outputs.
     """
 
     def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = ()) -> None:
@@ -48,17 +47,17 @@ class Telling:
         self.shown = [tensor for tensor in graph.tensors if tensor.id in joined or tensor.node is not None]
 
     def say(self, id: str, **parameters: object) -> str:
-        """Return the sentence `id`, with numbers formatted for the language."""
+        """Return the sentence `id` in this language, with `parameters` filled in."""
         return word(id, self.language, **parameters)
 
     def number(self, value: int) -> str:
-        """Return an integer as formatted in the language."""
+        """Return an integer as text, with digit groups as usual in this language."""
         return grouped(value, self.language)
 
     # -- tensors ------------------------------------------------------------------------------------------------
 
     def name(self, tensor: int) -> str:
-        """Return the caller's name of a tensor, truncated if very long, as a key of a dict may be."""
+        """Return the caller's name of a tensor. A very long name is cut."""
         name = self.tensors[tensor].name or f"({self.say('unnamed')})"
         return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
@@ -67,7 +66,10 @@ class Telling:
         return " · ".join(part for part in (self.say(f"kind.{tensor.kind}"), asks) if part)
 
     def facts(self, tensor: Tensor) -> list[str]:
-        """Return shape, value, version, view and hooks: everything but name, kind and gradient. Empty for a number."""
+        """Return lines on a tensor: shape, value, version, view and hooks.
+
+        Name, kind and gradient are left out. Returns [] for a Python number.
+        """
         if tensor.kind == "number":
             return []
         device = "" if tensor.device == "cpu" else f" {tensor.device}"
@@ -90,7 +92,10 @@ class Telling:
         return lines
 
     def gradient(self, tensor: Tensor) -> list[str]:
-        """Return the content of `.grad`, and the number of gradients summed for it. Empty for a constant."""
+        """Return lines on a tensor's `.grad`, and on how many gradients are added up for the tensor.
+
+        Returns [] for a constant.
+        """
         if tensor.grad is None and not tensor.requires_grad:
             return []
         lines = []
@@ -108,7 +113,10 @@ class Telling:
         return lines
 
     def lanes(self) -> list[int | None]:
-        """Return the outputs that alone lead to some nodes, then None for all other nodes."""
+        """Return the lanes in which nodes are drawn.
+
+        A lane is an output whose graph alone contains some nodes. The last lane, None, is for all other nodes.
+        """
         lanes = {node.lane for node in self.graph.nodes}
         return [*(output for output in dict.fromkeys(self.graph.outputs) if output in lanes), None]
 
@@ -125,12 +133,12 @@ class Telling:
         return lines
 
     def inside(self, node: Node) -> list[str]:
-        """Return the names of the nodes inside a folded one, the most frequent first."""
+        """Return the names of the nodes that a folded node stands for, with their numbers, the most frequent first."""
         most = [f"{self.number(count)} × {name}" for name, count in node.inside[:6]]
         return most + (["…"] if len(node.inside) > 6 else [])
 
     def saved(self, node: Node) -> list[SavedLine]:
-        """Return a line for each saved tensor; for a folded node, a line for each state."""
+        """Return a line for each tensor that a node saved. For a folded node, return a line for each state."""
         if node.count == 1:
             return [self._row(row) for row in node.saved]
         rows = []
@@ -193,7 +201,10 @@ class Telling:
 
 
 def text(tell: Telling) -> str:
-    """Return the text version: caption, every node with its saved tensors and gradient targets, then the leaves."""
+    """Return the text version of a picture.
+
+    Each node is listed with its saved tensors and the nodes that get its gradients. Leaves and constants follow.
+    """
     return "\n".join(_lines(tell))
 
 

@@ -1,7 +1,4 @@
-"""Descriptions of the steps of a backward pass in words.
-
-The page and its text version both use them.
-"""
+"""Descriptions of a backward pass in words, for pictures and text."""
 
 from __future__ import annotations
 
@@ -14,7 +11,10 @@ from .describe import Telling
 
 
 def titles(graph: Graph) -> dict[int, str]:
-    """Return by node its title: its name, with its number if several unnamed steps have the same name."""
+    """Return a title for each node id.
+
+    The title is the node's name, with the node's number if several nodes without a named result have that name.
+    """
     named = {tensor.node for tensor in graph.tensors if tensor.name}
     often = Counter(node.name for node in graph.nodes if node.id not in named and node.leaf is None)
     return {
@@ -24,9 +24,9 @@ def titles(graph: Graph) -> dict[int, str]:
 
 
 class StepTelling:
-    """Facts of a run as short lines in `language`.
+    """Descriptions of a recorded backward pass, as short lines in `language`.
 
-    The first `shown` frames are described in full, the rest in a few lines.
+    The first `shown` steps are described in full, the others only by the `.grad` that they leave.
     """
 
     def __init__(self, graph: Graph, run: Run, shown: int, language: str) -> None:
@@ -53,7 +53,10 @@ class StepTelling:
         return self.tell.say("steps.title", name=name, steps=len(self.run.frames))
 
     def stopped(self) -> list[str]:
-        """Return the place and the reason if the pass ended with an error."""
+        """Return a sentence that says where and why the pass failed, in a list.
+
+        The list is empty if the pass did not fail.
+        """
         if self.run.error is None:
             return []
         if self.run.stopped_at is None:
@@ -75,7 +78,7 @@ class StepTelling:
         return lines
 
     def rest(self) -> list[str]:
-        """Describe the gradients that the frames not shown leave in `.grad`."""
+        """Return lines on the `.grad` that the steps after the first `shown` ones leave."""
         landed = [(frame.node, frame.landed) for frame in self.run.frames[len(self.frames) :] if frame.landed]
         if not landed:
             return []
@@ -154,7 +157,10 @@ class StepTelling:
     # -- names --------------------------------------------------------------------------------------------------
 
     def _node(self, id: int) -> str:
-        """Return the title of a node with the name of its output, or of the leaf that it accumulates into."""
+        """Return the title of a node with the name of a tensor.
+
+        The tensor is the one that the node made, or the leaf to whose `.grad` it adds.
+        """
         node = self.tell.nodes[id]
         made = (
             self._target(id, 0)
@@ -164,11 +170,14 @@ class StepTelling:
         return f"{self.titles[id]} ({made})" if made else self.titles[id]
 
     def _made(self, node: int, output: int) -> str:
-        """Return the caller's name of output `output` of a node, or ""."""
+        """Return the caller's name of output number `output` of a node, or ""."""
         return next((t.name for t in self.graph.tensors if t.node == node and t.output == output), "")
 
     def _target(self, node: int, output: int) -> str:
-        """Return the name of a gradient's target: a tensor's name, else the node's title."""
+        """Return a name for the place to which a gradient goes.
+
+        It is the name of the tensor, or else the title of the node that made the tensor.
+        """
         target = self.tell.nodes[node]
         if target.leaf is not None:
             return self.tell.name(target.leaf)
@@ -177,7 +186,7 @@ class StepTelling:
 
 
 def _said(gradient: Gradient | None) -> str:
-    """Return a gradient's numbers, or its shape and norm."""
+    """Return a gradient as text: its numbers, or its shape and norm. Returns "–" for None."""
     if gradient is None:
         return "–"
     return f"{shape(gradient.shape)} {gradient.said}" if _is_norm(gradient) else gradient.said

@@ -1,6 +1,7 @@
-"""Graphs as DOT source.
+"""Graphs as source text in Graphviz's DOT language.
 
-Shape, a word and colour each show the kind of a box, so that no single one of them is essential.
+The kind of a box is shown three times: by its shape, by a word and by its colour. A reader who misses one of them still
+has the others.
 """
 
 from __future__ import annotations
@@ -17,37 +18,43 @@ from ..text_form import shape
 from .describe import Telling
 from .style import ARROW, BOX, FAINT, FOLDED, GREEN, INK, LANE, PAGE, SIGN, STATES, STEP, STOP, TENSORS, VIEW
 
-_COLUMNS = 4  # columns of a step: saved tensor, shape, bytes, state
+_COLUMNS = 4  # columns in the box of a node: saved tensor, shape, bytes, state
 
 
 def table(rows: list[str]) -> str:
-    """Return a label with rows below each other."""
+    """Return a DOT label: a table with these rows."""
     return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{"".join(rows)}</table>>'
 
 
 def row(
     says: str, colour: str = INK, size: int = 10, *, bold: bool = False, wide: bool = False, aside: str = ""
 ) -> str:
-    """Return one row of a table. `wide` spans all columns of a step. `aside` is small faint text after `says`."""
+    """Return one row of a table in a box.
+
+    `wide` lets it span all columns of a node's box. `aside` is small, faint text after `says`.
+    """
     inside = f"<b>{escaped(says)}</b>" if bold else escaped(says)
     inside += f'  <font point-size="9" color="{FAINT}">{escaped(aside)}</font>' if aside else "&#160;" if bold else ""
     return f"<tr>{_cell(inside, colour, size, span=_COLUMNS if wide else 1)}</tr>"
 
 
 def columns(cells: tuple[str, ...], colour: str) -> str:
-    """Return one row of a step, a cell in each column."""
+    """Return one row of a node's box, with a cell in each column."""
     return "<tr>" + "".join(_cell(escaped(cell), colour, 9, left=True) for cell in cells) + "</tr>"
 
 
 def landing(says: str, landed: bool) -> str:
-    """Return the row for a leaf's `.grad`, filled once a gradient has been accumulated."""
+    """Return the row of a leaf's box that shows `.grad`.
+
+    The row is filled if `landed`, when a gradient has been accumulated.
+    """
     ink, paper = ("#ffffff", GREEN) if landed else (GREEN, "#ffffff")
     chip = f'<font color="{ink}" point-size="10"><b>&#160;{escaped(says)}&#160;&#160;</b></font>'
     return f'<tr><td border="1" color="{GREEN}" bgcolor="{paper}" style="rounded">{chip}</td></tr>'
 
 
 def caption(says: list[str]) -> str:
-    """Return the label of the whole picture: a title and sentences on their own background."""
+    """Return the caption of a picture as a DOT label: a title and sentences on a light background."""
     title, *sentences = says
     cells = [_cell(f"&#160;<b>{escaped(line)}</b>", INK, 12, left=True) for line in _wrapped(title, 70)]
     lines = [line for sentence in sentences for line in _wrapped(sentence, 88)]
@@ -59,7 +66,7 @@ def caption(says: list[str]) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Return `text` in as few lines as possible, as even as possible."""
+    """Return `text` as lines of at most `width` characters: as few lines as possible, of similar length."""
     fewest = len(textwrap.wrap(text, width))
     evenly = len(text) // max(fewest, 1)
     tried = (textwrap.wrap(text, each) for each in range(max(evenly, 1), width + 1))
@@ -76,16 +83,17 @@ def _cell(inside: str, colour: str, size: int, *, span: int = 1, left: bool = Fa
 
 
 def escaped(text: str) -> str:
-    """Return `text` escaped for Graphviz tables and plain labels."""
+    """Return `text` escaped for DOT tables and plain labels."""
     return html.escape(text, quote=False).replace("\\", "\\\\")  # Graphviz interprets backslashes even in HTML
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Additions to a graph's picture for one step of backward.
+    """Additions to the picture of a graph for one step of backward.
 
-    They replace its caption. `rows` are lines at the end of boxes (named as by `step_box` and `tensor_box`), each with
-    its colour. `looks` override attributes of boxes. `beyond` are edge ends without a node: the rest of the graph.
+    The picture then has no caption. `rows` are extra lines for boxes, each with a colour, and `looks` are attributes
+    that boxes get. Both use the names that `step_box` and `tensor_box` return. `beyond` holds numbers that edges name
+    in place of nodes outside the picture.
     """
 
     rows: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
@@ -94,17 +102,20 @@ class Moment:
 
 
 def step_box(node: Node) -> str:
-    """Return the name of a node's box. A node that accumulates into a leaf shares the leaf's box."""
+    """Return the name of a node's box in DOT. A node that accumulates into a leaf has the leaf's box."""
     return f"n{node.id}" if node.leaf is None else tensor_box(node.leaf)
 
 
 def tensor_box(tensor: int) -> str:
-    """Return the name of the box of the tensor with this id."""
+    """Return the name in DOT of the box of the tensor with the id `tensor`."""
     return f"t{tensor}"
 
 
 def dot(tell: Telling, moment: Moment | None = None) -> str:
-    """Return the picture of a graph as DOT source, with the texts of `tell`."""
+    """Return the picture of a graph as DOT source, with the texts of `tell`.
+
+    `moment` holds additions for one step of backward.
+    """
     return _Drawing(tell, moment).source()
 
 
@@ -133,7 +144,12 @@ class _Drawing:
         return str(self.dot.source)
 
     def _homes(self) -> dict[int, int | None]:
-        """Return by tensor its lane: that of its leaf's node, else of the node that made it, else of all its users."""
+        """Return by tensor id the lane in which to draw the tensor.
+
+        A lane is the id of the only output that needs a node, or None. A leaf has the lane of its AccumulateGrad node,
+        another tensor that of the node that made it. A constant has the lane of the nodes that use it, if they all have
+        the same.
+        """
         lanes = {node.id: node.lane for node in self.graph.nodes}
         users: dict[int, set[int | None]] = {}
         for edge in self.graph.edges:
@@ -202,7 +218,10 @@ class _Drawing:
         self.dot.edge(source, f"n{edge.target}", _beside(times + label))
 
     def _stop(self, edge: Edge) -> str:
-        """Return the box where an edge without a target ends: the constant if known, else a small sign."""
+        """Return the box in which an edge without a target ends.
+
+        It is the constant's box if known, else a small sign.
+        """
         if edge.tensor is not None:
             return tensor_box(edge.tensor)
         name = f"s{edge.source}_{edge.slot}"
@@ -210,7 +229,7 @@ class _Drawing:
         return name
 
     def _tensor_edges(self) -> None:
-        """Draw edges from a tensor to the node that made it, and from a view to its base."""
+        """Draw edges from each tensor to the node that made it, and from each view to its base."""
         for tensor in self.tell.shown:
             if tensor.node in self.tell.nodes:
                 self.dot.edge(tensor_box(tensor.id), f"n{tensor.node}")
@@ -220,5 +239,5 @@ class _Drawing:
 
 
 def _beside(label: str) -> str | None:
-    """Return the label of an arrow, indented so that it keeps a distance from the line."""
+    """Return the label of an edge, indented to keep a distance from the line. Returns None for ""."""
     return f"  {escaped(label)}" if label else None

@@ -1,6 +1,6 @@
-"""DOT to SVG or PNG, in a separate process.
+"""Conversion of DOT source to SVG or PNG, in a separate process.
 
-The process (`graphviz_worker`) starts at the first picture and is reused.
+The process (`graphviz_worker`) starts with the first picture and is reused.
 """
 
 from __future__ import annotations
@@ -19,29 +19,38 @@ from typing import Any
 from ..text_form import error_said
 from .svg import svg_element
 
-_SCALE = 1.5  # PNG pixels per page pixel: sharp on a dense screen; most of the time is spent on the pixels
+_SCALE = 1.5  # PNG pixels per CSS pixel: sharp on a dense screen, and a larger number would take longer
 _PROGRAM = Path(__file__).with_name("graphviz_worker.py")
 
 
 class CannotLayOut(Exception):
-    """A failed layout.
+    """An error for a picture that Graphviz cannot draw.
 
-    pygraphviz is missing, its libraries reject the graph or crash on it, or no process can be started.
+    pygraphviz is missing, its libraries reject the graph or crash, or the process cannot be started.
     """
 
 
 def svg(source: str, description: str) -> str:
-    """Return DOT source as an SVG element, with `description` for screen readers. Raises CannotLayOut."""
+    """Return DOT source as an SVG element. `description` is for screen readers.
+
+    Raises CannotLayOut if Graphviz cannot draw it.
+    """
     return svg_element(svg_file(source), description)
 
 
 def svg_file(source: str) -> str:
-    """Return DOT source as an SVG file. Raises CannotLayOut."""
+    """Return DOT source as the text of an SVG file.
+
+    Raises CannotLayOut if Graphviz cannot draw it.
+    """
     return _draw(source, "svg").decode()
 
 
 def png(source: str) -> tuple[bytes, int, int]:
-    """Return DOT source as PNG, and its width and height on the page in pixels. Raises CannotLayOut."""
+    """Return DOT source as PNG, with the width and height in CSS pixels.
+
+    Raises CannotLayOut if Graphviz cannot draw it.
+    """
     image = _draw(source, "png", f"-Gdpi={96 * _SCALE:g}")
     width, height = struct.unpack(">II", image[16:24])
     return image, round(width / _SCALE), round(height / _SCALE)
@@ -57,16 +66,19 @@ def _draw(source: str, format: str, args: str = "") -> bytes:
 
 @functools.cache
 def _helper(pid: int) -> _Helper:
-    """Return the helper of process `pid`: a forked child must not use the pipe of its parent."""
+    """Return the drawing process that belongs to the process with id `pid`.
+
+    A forked child gets its own, because it must not use the pipes of its parent.
+    """
     helper = _Helper(pid)
     atexit.register(helper.stop)
     return helper
 
 
 class _Helper:
-    """A process that draws one picture at a time, and its pipes.
+    """A drawing process and its pipes.
 
-    It is restarted if it has ended.
+    The process draws one picture at a time, and is started again if it has ended.
     """
 
     def __init__(self, owner: int) -> None:
@@ -75,9 +87,10 @@ class _Helper:
         self.process: subprocess.Popen[bytes] | None = None
 
     def draw(self, request: bytes) -> bytes:
-        """Return the requested picture.
+        """Return the picture that `request` asks for.
 
-        Raises CannotLayOut if it cannot be drawn, and OSError if no process can be started.
+        Raises CannotLayOut if Graphviz cannot draw it.
+        Raises OSError if the process cannot be started.
         """
         with self.lock:
             if self.process is None or self.process.poll() is not None:
@@ -93,7 +106,7 @@ class _Helper:
         return image
 
     def stop(self) -> None:
-        """Kill the process if this process started it."""
+        """Kill the drawing process, but not from a forked child of the process that started it."""
         process, self.process = self.process, None
         if process is not None and self.owner == os.getpid():
             process.kill()

@@ -1,7 +1,8 @@
-"""The worker process that draws DOT, isolating the kernel from Graphviz crashes.
+"""Program that draws DOT source in a process of its own.
 
-It reads requests from stdin, one JSON line each: {"source": DOT, "format": "svg" or "png", "args": for `dot`}. It
-answers each with a JSON line: {"bytes": n}, followed by n bytes, or {"error": why}. It exits at the end of stdin.
+A crash of Graphviz then does not end the kernel. Each line of stdin is a request in JSON: {"source": DOT, "format":
+"svg" or "png", "args": options of Graphviz}. The reply is a line of JSON, {"bytes": n}, followed by n bytes, or
+{"error": text}. The program ends when stdin ends.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ import sys
 
 
 def draw(source: str, format: str, args: str) -> bytes:
-    """Lay out and draw DOT with the libraries in pygraphviz's wheel; no `dot` program is needed."""
+    """Draw DOT source and return the file's bytes.
+
+    `format` is "svg" or "png", `args` are options of Graphviz. Uses the libraries in pygraphviz's wheel; the program
+    `dot` need not be installed.
+    """
     import pygraphviz  # type: ignore[import-untyped]
 
     graph = pygraphviz.AGraph(string=source)

@@ -1,6 +1,7 @@
-"""Pictures of single steps of backward.
+"""Pictures of single steps of a backward pass.
 
-Each is the graph of `draw`, with finished nodes, the running node and the gradients marked.
+Each is the picture of the graph that `draw` makes. Marked are the running node, the nodes that have run, and the
+gradients.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .describe_steps import titles
 from .dot import Moment, dot, step_box, tensor_box
 from .style import INK
 
-WHOLE = 10  # a graph of at most this many nodes is drawn whole in every step
+WHOLE = 10  # nodes up to which a step shows the whole graph
 
 _NOW = {"fillcolor": "#ffd166", "color": "#92400e", "penwidth": "3"}
 _DONE = {"fillcolor": "#dcebdd", "color": "#166534"}
@@ -26,9 +27,10 @@ _GRADIENT = "#1e40af"
 def step_dot(
     graph: Graph, frames: tuple[Frame, ...], storages: Storages, language: str, stopped_at: int | None = None
 ) -> str:
-    """Return DOT source of `graph` right after the last of `frames`; of a large graph only the neighbourhood.
+    """Return the picture of a backward pass as DOT source, right after the last step in `frames`.
 
-    `stopped_at` is the node that ran next and ended the pass with an error, or None.
+    Of a large graph only the neighbours of the running node are drawn. `frames` are all steps up to this one.
+    `stopped_at` is the id of the node that failed next, or None.
     """
     done, now = {frame.node for frame in frames}, frames[-1].node
     graph = _window(_at(graph, frames, stopped_at, storages), now)
@@ -43,7 +45,10 @@ def step_dot(
 
 
 def _window(graph: Graph, now: int) -> Graph:
-    """Keep the node `now` and its neighbours. Everything else connected to a kept node is shown as one box each."""
+    """Return the part of a graph with the node `now` and its neighbours.
+
+    The other nodes are replaced by one box above and one box below each node that is connected to them.
+    """
     if len(graph.nodes) <= WHOLE:
         return graph
     near = {now}
@@ -79,13 +84,13 @@ def _window(graph: Graph, now: int) -> Graph:
 
 
 def _beyond(graph: Graph) -> list[int]:
-    """Return the ids that replace the nodes outside a window."""
+    """Return the numbers that stand for nodes outside the drawn part of a graph."""
     ends = {edge.source for edge in graph.edges} | {edge.target for edge in graph.edges if edge.target is not None}
     return sorted(end for end in ends if end >= graph.size)
 
 
 def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storages: Storages) -> Graph:
-    """Return `graph` with the titles, saved rows and `.grad` of that moment."""
+    """Return `graph` as it is after the steps `frames`: titles, saved tensors and `.grad` at that moment."""
     seen, titled = set[int](), titles(graph)
     marks = {frame.node: "✓" for frame in frames} | {frames[-1].node: "▶", stopped_at: "✗"}
     nodes = []
@@ -110,7 +115,11 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
 
 
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
-    """Mark a row as freed once its node has run. Before that, the first remaining row counts a storage's bytes."""
+    """Return a saved tensor as it is at one step.
+
+    If its node has run (`done`), the result is marked as freed. Otherwise the first remaining tensor with a storage
+    counts the storage's bytes. `found` holds the storages of this tensor, and `seen` the storages counted before.
+    """
     if done and row.state in ("held", "packed") and not row.attribute:
         return replace(row, state="freed", bytes=None, counted="number" if row.counted == "number" else "unknown")
     if not found:
@@ -122,14 +131,17 @@ def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -
 
 
 def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[str, list[str]]:
-    """Return the gradients that have arrived, as lines by box: a tensor's, or a node's if there is no record."""
+    """Return lines on the gradients that have arrived, by the name of a box.
+
+    The box is that of the tensor, or of the node if the tensor is not recorded.
+    """
     nodes = {node.id: node for node in graph.nodes}
     tensors: dict[tuple[int | None, int], int | None] = {
         (edge.target, edge.output): edge.tensor for edge in graph.edges if edge.target is not None
     }
     tensors.update(((t.node, t.output), t.id) for t in graph.tensors if t.id in graph.outputs)
     tensors.update({(node.id, 0): node.leaf for node in graph.nodes if node.leaf is not None})
-    # A line for each place from the first step on keeps the boxes in place from step to step.
+    # Boxes have these lines from the first step on. Otherwise they would grow and move from step to step.
     said = {place: word("steps.here", language, said="–") for place in tensors if place[0] in nodes}
     for frame in frames:
         for output, gradient in enumerate(frame.arrived):

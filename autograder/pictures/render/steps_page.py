@@ -1,6 +1,6 @@
-"""HTML page of a backward pass, complete even without its script.
+"""HTML view of a backward pass that also works without its script.
 
-The script only shows one step at a time.
+The script only adds buttons and keys that show one step at a time.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from .describe_steps import StepTelling
 
-# The script finds its page as the enclosing element: JupyterLab and exported notebooks both keep it there. The
-# attribute keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
+# The script finds its HTML element as the one around it: JupyterLab and exported notebooks both keep it there. The
+# attribute lmSuppressShortcuts keeps the arrow keys from JupyterLab's own shortcuts. Printing shows every step.
 _SCRIPT = """
 (() => {
   const page = document.currentScript && document.currentScript.closest("[data-steps]");
@@ -66,7 +66,7 @@ _LIST = "margin:.3em 0;flex:0 1 24em"
 
 
 def page(tell: StepTelling, pictures: Sequence[str]) -> str:
-    """Return the steps as HTML with an SVG picture each, or with text alone if there are no pictures."""
+    """Return the steps as an HTML element. `pictures` holds an SVG file for each step, or nothing."""
     say, notes = tell.tell.say, tell.notes()
     if pictures:
         notes.append(say("steps.marks"))
@@ -91,7 +91,11 @@ def page(tell: StepTelling, pictures: Sequence[str]) -> str:
 
 
 def _image(svg: str, says: str) -> str:
-    """Return an SVG as an `<img>` with a data URI, which untrusted notebooks keep. Repeated attributes are removed."""
+    """Return an SVG as an `<img>` element with a data URI.
+
+    Notebooks keep such an element even if Jupyter does not trust them. `says` is a description for screen readers.
+    Attributes repeated on every text are removed to save bytes.
+    """
     small = re.sub(r"<!--.*?-->\s*|<title>.*?</title>\s*", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     small = re.sub(r"<text[^>]*>\s*</text>\s*", "", small)
     small = re.sub(r"<text[^>]*>", lambda tag: re.sub(r' (text-anchor="start"|font-family="[^"]*")', "", tag[0]), small)

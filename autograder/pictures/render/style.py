@@ -1,11 +1,11 @@
-"""Shapes and colours for light pages, dark pages and monochrome print."""
+"""Shapes and colours for light and dark backgrounds and black-and-white print."""
 
 from __future__ import annotations
 
 # The layout uses a wide font: the browser's own may be as wide, and text wider than its box is cut off.
 FONT = "DejaVu Sans,Verdana,Arial,sans-serif"
 INK, FAINT = "#1f2937", "#4b5563"  # text on the light boxes
-OUTSIDE = "#7a808c"  # for text directly on the page, which may be white or nearly black
+OUTSIDE = "#7a808c"  # for text outside boxes: the background may be white or nearly black
 GREEN = "#166534"  # accumulated and summed gradients
 
 TENSORS = {
@@ -18,7 +18,7 @@ TENSORS = {
 STEP = {"shape": "box", "fillcolor": "#f6f7f9", "color": "#6b7280"}
 FOLDED = {"shape": "box3d", "fillcolor": "#eceaf6", "color": "#6d5bb0"}
 STATES = {"held": "#7c3a00", "freed": FAINT, "modified": "#b91c1c", "packed": "#6d28d9", "unreadable": "#b91c1c"}
-SIGN = {"shape": "plaintext", "style": "", "fontcolor": OUTSIDE}  # a word on the page, without a box
+SIGN = {"shape": "plaintext", "style": "", "fontcolor": OUTSIDE}  # a word without a box
 
 PAGE = {
     "bgcolor": "transparent",
