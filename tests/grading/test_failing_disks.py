@@ -1,4 +1,4 @@
-"""Disks and gradebooks that fail under `autograder grade`; a rerun gives one right result each."""
+"""Disks and gradebooks that fail during grading; a rerun is right."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[s
     return place.finish(done)
 
 
-def test_full_disk(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_a_full_disk_loses_nothing(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
     here = place.copy(tmp_path / "course")
     script = """
@@ -95,8 +95,8 @@ def test_full_disk(place: Place, tmp_path: Path, standby: RestartingEngine) -> N
     regraded(here, standby)
 
 
-def test_read_only(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
-    """Of a course folder that cannot be written, or a gradebook, that is said at once; nothing is changed."""
+def test_a_read_only_course_is_told_at_once(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+    """A course folder or gradebook that cannot be written is told at once; nothing is changed."""
     here = place.copy(tmp_path / "course")
     (tmp_path / "disk").mkdir()
     for what, why in (("", "must be writable"), ("gradebook.db", "readonly database")):
@@ -111,8 +111,8 @@ def test_read_only(place: Place, tmp_path: Path, standby: RestartingEngine) -> N
     regraded(here, standby)
 
 
-def test_unreadable_folder(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
-    """What a student handed in as nobody may read it fails with the reason, and stops nobody else."""
+def test_an_unreadable_folder_fails_alone(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+    """A submission that nobody may read fails with the reason, and stops nobody else."""
     here = place.copy(tmp_path / "course")
     whose, other = here.students[0], here.students[EARLIER]
     closed = [here.folder / "submitted" / whose, here.folder / "submitted" / other / NAME]
@@ -141,7 +141,7 @@ def locked(here: Place) -> sqlite3.Connection:
     return other
 
 
-def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
+def test_a_gradebook_locked_for_a_while_is_waited_for(place: Place, tmp_path: Path, standby: RestartingEngine) -> None:
     here = place.copy(tmp_path / "course")
     other = locked(here)
     with ThreadPoolExecutor(1) as pool:
@@ -154,7 +154,7 @@ def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path, standby: Res
         end.result()
 
 
-def test_gradebook_locked_for_too_long(
+def test_a_gradebook_locked_for_too_long_fails_what_waits(
     place: Place, tmp_path: Path, standby: RestartingEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
@@ -176,7 +176,7 @@ def test_gradebook_locked_for_too_long(
     regraded(here, standby)
 
 
-def test_two_graders_at_once(place: Place, tmp_path: Path) -> None:
+def test_two_graders_at_once_give_one_result(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
     ends = [here.finish(grader) for grader in (here.start("--force"), here.start("--force"))]
     refused = [said for status, _, said in ends if status]

@@ -1,4 +1,4 @@
-"""What the template has run leaves nothing that a submission could notice, and never keeps it from being forked."""
+"""Warm-up of the template: no trace for submissions, and nothing that prevents forks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def engine() -> Iterator[Engine]:
 
 
 def seen(engine: Engine) -> str:
-    """What a fresh child prints, which must not have been changed."""
+    """Return the output of a fresh child, which must be unchanged."""
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         (output,) = child.ask("cell", source=LOOK)["outputs"]
@@ -105,7 +105,7 @@ def test_an_untouched_child_answers_as_its_siblings_do(engine: Engine) -> None:
 
 
 def shown(engine: Engine, *cells: str) -> str:
-    """What the last of some cells shows, in a child."""
+    """Return the output of the last of some cells, in a child."""
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         answers = [child.ask("cell", source=source) for source in cells]
