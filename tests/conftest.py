@@ -1,4 +1,4 @@
-"""Fixtures of all tests: a home of their own for a learner's progress, and one lesson, run once."""
+"""Fixtures of all tests: a home for a learner's progress, one lesson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gallery of pictures: built, run in a real kernel in both languages, and complete."""
+"""The gallery of pictures, built and run in a real kernel."""
 
 from __future__ import annotations
 

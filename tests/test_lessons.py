@@ -1,4 +1,4 @@
-"""Every built notebook in a real kernel: untouched to its end, and with the solutions in to all points."""
+"""Every built notebook in a real kernel, untouched and solved."""
 
 import re
 from pathlib import Path

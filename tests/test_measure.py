@@ -1,4 +1,4 @@
-"""The counts that budgets are judged by: the same in every run, and hard to hide from."""
+"""The counts that budgets are judged by, the same in every run."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The project itself: the recipe for authors, and the same environment for pip and conda."""
+"""The project: the recipe for authors, and environments of pip and conda."""
 
 import os
 import re

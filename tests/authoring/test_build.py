@@ -1,4 +1,4 @@
-"""Building: what is committed is what the sources give; twins, glossary and staleness; jupytext reads what we read."""
+"""Building: committed files, twins, staleness, and sources as jupytext reads them."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""The gate: green for the course with torch alone, and red for everything that can be wrong with an exercise."""
+"""The gate: green for the course with torch alone, red for bad exercises."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""An instructor's own lesson, in the course folder alone: built, verified, released and graded like ours."""
+"""An instructor's own lesson: built, verified, released and graded like ours."""
 
 from __future__ import annotations
 

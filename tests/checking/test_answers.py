@@ -1,4 +1,4 @@
-"""Answers: right, wrong in ways that are known and that are not, of every kind, and bad input."""
+"""Answers: right, wrong in foreseen and other ways, and bad input."""
 
 import linecache
 import os

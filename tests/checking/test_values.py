@@ -1,4 +1,4 @@
-"""Observations: what survives `canonical`, what counts as equal, and that the encoding is exact and safe."""
+"""Observations: plain values, comparison, and an exact and safe encoding."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Courses that miss something: the gradebook, a source, or a source that can be read."""
+"""Courses that have lost the gradebook or a source, or have a broken source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograder doctor` on this machine as it is, as an ordinary user, and where the kernel forbids namespaces."""
+"""`autograder doctor` as root, as an ordinary user, and without namespaces."""
 
 from __future__ import annotations
 

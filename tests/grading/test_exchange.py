@@ -1,4 +1,4 @@
-"""The exchange: what is collected, graded and returned through it, beside what came in other ways."""
+"""The exchange: submissions and feedback through it, beside other submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Disks and gradebooks that fail under `autograder grade`; a rerun gives one right result each."""
+"""Disks and gradebooks that fail during grading; a rerun is right."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def in_own_mounts(script: str, place: Place, scratch: Path) -> tuple[int, dict[s
     return place.finish(done)
 
 
-def test_full_disk(place: Place, tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing(place: Place, tmp_path: Path) -> None:
     """On a disk with room for some: the rest fails with the file and the cause, and is graded when there is room."""
     here = place.copy(tmp_path / "course")
     script = """
@@ -92,8 +92,8 @@ def test_full_disk(place: Place, tmp_path: Path) -> None:
     regraded(here)
 
 
-def test_read_only(place: Place, tmp_path: Path) -> None:
-    """Of a course folder that cannot be written, or a gradebook, that is said at once; nothing is changed."""
+def test_a_read_only_course_is_told_at_once(place: Place, tmp_path: Path) -> None:
+    """A course folder or gradebook that cannot be written is told at once; nothing is changed."""
     here = place.copy(tmp_path / "course")
     (tmp_path / "disk").mkdir()
     for what, why in (("", "must be writable"), ("gradebook.db", "readonly database")):
@@ -108,8 +108,8 @@ def test_read_only(place: Place, tmp_path: Path) -> None:
     regraded(here)
 
 
-def test_unreadable_folder(place: Place, tmp_path: Path) -> None:
-    """What a student handed in as nobody may read it fails with the reason, and stops nobody else."""
+def test_an_unreadable_folder_fails_alone(place: Place, tmp_path: Path) -> None:
+    """A submission that nobody may read fails with the reason, and stops nobody else."""
     here = place.copy(tmp_path / "course")
     whose, other = here.students[0], here.students[EARLIER]
     closed = [here.folder / "submitted" / whose, here.folder / "submitted" / other / NAME]
@@ -138,7 +138,7 @@ def locked(here: Place) -> sqlite3.Connection:
     return other
 
 
-def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path) -> None:
+def test_a_gradebook_locked_for_a_while_is_waited_for(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
     other = locked(here)
     with ThreadPoolExecutor(1) as pool:
@@ -151,7 +151,9 @@ def test_gradebook_locked_for_a_while(place: Place, tmp_path: Path) -> None:
         end.result()
 
 
-def test_gradebook_locked_for_too_long(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gradebook_locked_for_too_long_fails_what_waits(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The submission that waits for it fails, with the reason; the ones after the lock is released are graded."""
     monkeypatch.setattr(gradebook, "PATIENCE", 0.3)
     here = place.copy(tmp_path / "course")
@@ -171,7 +173,7 @@ def test_gradebook_locked_for_too_long(place: Place, tmp_path: Path, monkeypatch
     regraded(here)
 
 
-def test_two_graders_at_once(place: Place, tmp_path: Path) -> None:
+def test_two_graders_at_once_give_one_result(place: Place, tmp_path: Path) -> None:
     here = place.copy(tmp_path / "course")
     ends = [here.finish(grader) for grader in (here.start("--force"), here.start("--force"))]
     refused = [said for status, _, said in ends if status]

@@ -1,4 +1,4 @@
-"""Flags and their reasons: shown again, in the report, in formgrader, and by nbgrader autograde."""
+"""Flags and their reasons, in the terminal, the report, formgrader and nbgrader autograde."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_flags_are_shown_again_and_in_the_report(flagged: Course, capsys: pytest
 
 
 @pytest.mark.parametrize("command", ["grade", "report"])
-def test_nobody_reads_the_output(command: str, flagged: Course) -> None:
+def test_a_closed_pipe_ends_the_command_quietly(command: str, flagged: Course) -> None:
     """As in `autograder grade COURSE | head`, when head has ended."""
     reading, writing = os.pipe()
     os.close(reading)

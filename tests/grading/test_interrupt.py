@@ -1,4 +1,4 @@
-"""Ctrl+C during `autograder grade`: what is done stays, nothing goes on running, and one line says so."""
+"""Ctrl+C during `autograder grade`: kept results, no process left, one line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def interrupted(course: Course, *arguments: str, when: Callable[[psutil.Process]
 
 
 @pytest.mark.parametrize("group", [False, True])
-def test_what_is_done_stays(course: Course, group: bool) -> None:
+def test_an_interrupt_keeps_what_is_done(course: Course, group: bool) -> None:
     done = course.autograded("ann")
     before = done.stat() if done.exists() else None
 
@@ -84,7 +84,7 @@ def test_what_is_done_stays(course: Course, group: bool) -> None:
     assert not (course.folder / "autograded" / "loop").joinpath(NAME).exists()
 
 
-def test_while_the_command_imports(course: Course) -> None:
+def test_an_interrupt_while_the_command_imports_is_one_line(course: Course) -> None:
     """Python says on stderr what it has imported: argparse is among the first."""
     command = [BIN / "autograder", "grade", course.folder]
     environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
@@ -100,12 +100,12 @@ def test_while_the_command_imports(course: Course) -> None:
     assert "stopped" in said[0]
 
 
-def test_before_anything_is_graded(course: Course) -> None:
+def test_an_interrupt_before_anything_is_graded_says_so(course: Course) -> None:
     said = interrupted(course, "--force", when=lambda process: process.children(), group=True)
     assert said == "autograder: stopped: nothing was graded yet\n"
 
 
-def test_judging_again(course: Course) -> None:
+def test_an_interrupt_stops_regrading(course: Course) -> None:
     subprocess.run([BIN / "autograder", "grade", course.folder, "--student", "ann"], check=True)
     said = interrupted(course, NAME, "--again", FIRST.name, when=lambda process: process.children(), group=True)
     assert "stopped: " in said

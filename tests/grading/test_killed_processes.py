@@ -1,4 +1,4 @@
-"""Graders, fork servers and children that are killed; a rerun gives one right result each."""
+"""Graders, fork servers and children that are killed; a rerun is right."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def in_turns(place: Place, kill: Callable[[int], int], rounds: int) -> None:
     place.check_right()
 
 
-def test_killed_at_random_moments(place: Place, tmp_path: Path) -> None:
+def test_a_rerun_after_kills_at_random_moments_is_right(place: Place, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     kills = {
         "grader-1": (kill_grader, GRADER_KILLS // 2),

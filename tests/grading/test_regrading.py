@@ -1,4 +1,4 @@
-"""Regrading after an exercise was mended: changes are listed first, and nothing that a person gave is lost."""
+"""Regrading after an exercise was mended; points that a person gave stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submissions that solve little and try much: no trick pays, none harms another, and tampering is named.
+"""Submissions that attack the grader: nothing is gained, nobody harmed, tampering named.
 
 Each is run as `autograder grade` runs it, in a child with small limits. What a trick must not do is looked for where it
 would show: in the scores beside those of the same submission without it, in the outputs, among the processes of this
@@ -43,7 +43,7 @@ def assignment(
 
 
 @pytest.mark.parametrize("attack", attacks.ALL, ids=lambda attack: attack.name)
-def test_attack(attack: Attack, assignment: Assignment) -> None:
+def test_an_attack_does_not_pay(attack: Attack, assignment: Assignment) -> None:
     answers = {**HALF, **attack.answers}
     without = {**HALF, **(attack.answers if attack.without is None else attack.without)}
     place = str(assignment.folder)

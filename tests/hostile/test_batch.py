@@ -1,4 +1,4 @@
-"""`autograder grade` on a course folder in which honest and hostile submissions lie side by side."""
+"""`autograder grade` on a folder of honest and hostile submissions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _hostile(attack: Attack, course: Course) -> dict[str, Any]:
     return raw
 
 
-def test_batch(course: Course) -> None:
+def test_honest_and_hostile_submissions_are_graded_side_by_side(course: Course) -> None:
     before = sorted(path.relative_to(course.folder) for path in course.folder.iterdir())
     done = subprocess.run(
         [BIN / "autograder", "grade", course.folder, "--json"], capture_output=True, text=True, timeout=500

@@ -1,4 +1,4 @@
-"""Processors that are busy: waiting for one is not counted, and who lacked time is tried again."""
+"""Busy processors: waiting is not counted, and a lack of time is made good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Habits of honest students beside right answers: the points of their own `check`, and nobody is accused."""
+"""Habits of honest students beside right answers, which cost no points."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def local(assignment: Assignment, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 @pytest.mark.parametrize("habit", habits.ALL, ids=lambda habit: habit.name)
-def test_habit(habit: Habit, assignment: Assignment, local: dict[str, dict[str, float]]) -> None:
+def test_a_habit_costs_nothing(habit: Habit, assignment: Assignment, local: dict[str, dict[str, float]]) -> None:
     outcome, _ = assignment.hand_in(_notebook(assignment, habit))
     assert (outcome.flags, outcome.ended) == ([], None)
     assert {name: verdict.points for name, verdict in outcome.verdicts.items()} == local[habit.name]
@@ -91,7 +91,9 @@ def test_habit(habit: Habit, assignment: Assignment, local: dict[str, dict[str, 
     assert [habit.refused in note for note in outcome.notes] == [True] * bool(habit.refused)
 
 
-def test_nbgrader_autograde(lesson_source: Lesson, tmp_path: Path, assignment: Assignment) -> None:
+def test_habits_cost_nothing_in_nbgrader_autograde(
+    lesson_source: Lesson, tmp_path: Path, assignment: Assignment
+) -> None:
     """All habits of a kind in one notebook, through nbgrader's own command."""
     course = Course.make(tmp_path / "calculus", lesson_source)
     for student, together in TOGETHER.items():

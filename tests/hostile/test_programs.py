@@ -1,4 +1,4 @@
-"""No program of our package is within reach of a submission: mistakes, a test's programs, helpers, keys."""
+"""Programs of our package, out of a submission's reach."""
 
 from __future__ import annotations
 

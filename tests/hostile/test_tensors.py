@@ -1,4 +1,4 @@
-"""Tensors that lie about their own flags, handed in to the lesson about leaf tensors."""
+"""Tensors that lie about their own flags, in the lesson about leaf tensors."""
 
 from __future__ import annotations
 

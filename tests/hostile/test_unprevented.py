@@ -1,4 +1,4 @@
-"""Attacks that pay and that nobody is told of: what THREATS.md calls neither prevented nor detected.
+"""Attacks that THREATS.md calls neither prevented nor detected.
 
 A test that fails here shows that one of them is prevented by now: move it to the others, and mend the text.
 """
@@ -54,7 +54,7 @@ def test_it_pays_and_is_not_seen(name: str, assignment: Assignment) -> None:
 
 
 def test_a_later_cell_shows_hidden_inputs(assignment: Assignment) -> None:
-    """What an answer has noted of its cases is on the student's page of feedback."""
+    """An answer's notes of its cases are on the student's page of feedback."""
     noting = HALF["accumulate_uneven"] + "    SEEN.append([x.tolist() for x, _ in batches])\n"
     raw = assignment.notebook({**HALF, "accumulate_uneven": noting}, first="SEEN = []", last="print(SEEN)")
     outcome, notebook = assignment.hand_in(raw)

@@ -1,4 +1,4 @@
-"""The lesson in real JupyterLab in real Chromium, in both languages, as a learner uses it."""
+"""The lesson in real JupyterLab in real Chromium, in both languages."""
 
 import ast
 import inspect
@@ -45,7 +45,7 @@ def work(tmp_path, language):
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_the_lesson_in_the_browser(work, language):
+def test_the_lesson_works_in_the_browser(work, language):
     name = f"{LESSON.file_name}.ipynb"
     cells = json.loads((work / language / name).read_text(encoding="utf-8"))["cells"]
     at = {cell["metadata"].get("nbgrader", {}).get("grade_id"): index for index, cell in enumerate(cells)}

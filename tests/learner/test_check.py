@@ -1,4 +1,4 @@
-"""`check` as a notebook calls it: names, words, progress, hints, and the case that failed."""
+"""`check` as a notebook calls it: names, words, progress, hints, failing cases."""
 
 import linecache
 import os

@@ -1,4 +1,4 @@
-"""The sections about GPUs: measured on one that is there, else what was recorded on one, else that nothing is known."""
+"""The sections about GPUs: measured here, recorded elsewhere, or unknown."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`ready()` on saved notebooks, in a live kernel as JupyterLab starts it and called directly."""
+"""`ready()` on saved notebooks, in a live kernel and called directly."""
 
 import copy
 import re
@@ -78,7 +78,7 @@ class Kernel:
         self.manager, self.client = start_new_kernel(env=env, cwd=str(path.parent))
 
     def run(self, source, cell_id="no-such-cell"):
-        """What running a cell shows: all of its text."""
+        """Run a cell; return all of its text."""
         shown = []
 
         def hear(message):

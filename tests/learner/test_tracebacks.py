@@ -1,4 +1,4 @@
-"""Explanations of torch errors where a learner sees them: under the traceback, in a live kernel."""
+"""Explanations of torch errors under the traceback, in a live kernel."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 @pytest.mark.parametrize(
     ("language", "sentence"), [("en", "The first backward() freed"), ("ru", "Первый backward() освободил")]
 )
-def test_in_a_live_kernel_under_the_traceback(language, sentence):
+def test_an_explanation_stands_under_the_traceback(language, sentence):
     cells = [
         f'from autograder import start\nstart("gradient_accumulation", language="{language}")\n'
         f'start("gradient_accumulation", language="{language}")',

@@ -1,4 +1,4 @@
-"""The working copy: brought up to date with the answers, and nothing of the student's ever lost."""
+"""The working copy: brought up to date, with the student's answers."""
 
 import json
 import os

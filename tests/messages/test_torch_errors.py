@@ -485,7 +485,7 @@ def test_other_errors_are_left_alone():
         assert explain(error) is None
 
 
-def test_both_languages():
+def test_explanations_exist_in_both_languages():
     found = explain(raised_text(second_backward))
     assert "retain_graph=True" in as_text(found, "en")
     assert "02_graph_and_backward" in as_text(found, "ru")

@@ -1,4 +1,4 @@
-"""`draw`: a picture and the same facts as text, in both languages, whatever it is given."""
+"""`draw`: a picture and the same facts as text, in both languages."""
 
 from __future__ import annotations
 

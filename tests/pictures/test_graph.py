@@ -1,4 +1,4 @@
-"""The graph as data: true to torch for awkward and for random graphs, and nothing is changed by reading it."""
+"""The graph as data: true to torch, and unchanged by reading it."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def assert_undisturbed(make: Callable[[], Made]) -> Graph:
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_graphs(name: str) -> None:
+def test_awkward_graphs_are_read_as_they_are(name: str) -> None:
     assert_undisturbed(AWKWARD[name])
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(PROGRAMS)
-def test_random_graphs(program: list[graphs.Instruction]) -> None:
+def test_random_graphs_are_read_as_they_are(program: list[graphs.Instruction]) -> None:
     assert_undisturbed(lambda: graphs.run(program))
 
 

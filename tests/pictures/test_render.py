@@ -1,4 +1,4 @@
-"""The process that draws: it may be missing, crash, be killed or interrupted, and no kernel suffers."""
+"""The process that draws, missing, crashed, killed or interrupted."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def still(result: Steps) -> tuple[str, str]:
 
 
 def assert_true(made: Made, result: Steps) -> None:
-    """What waits goes on from frame to frame, and is what arrives in the end, but for what hooks change."""
+    """Gradients that wait go on from frame to frame and arrive in the end, but for changes by hooks."""
     waiting: dict[tuple[int, int], Gradient] = {}
     for frame in result.run.frames:
         changed = {change.output: change for change in frame.changes}
@@ -116,7 +116,7 @@ def assert_undisturbed(made: Made, twin: Made) -> Steps:
 
 
 @pytest.mark.parametrize("name", AWKWARD)
-def test_awkward_graphs(name: str) -> None:
+def test_awkward_graphs_are_stepped_undisturbed(name: str) -> None:
     made, twin = AWKWARD[name](), AWKWARD[name]()
     result = assert_undisturbed(made, twin)
     if not result.run.frames:
@@ -129,7 +129,7 @@ def test_awkward_graphs(name: str) -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(PROGRAMS)
-def test_random_graphs(program: list[tuple[str, int, int]]) -> None:
+def test_random_graphs_are_stepped_undisturbed(program: list[tuple[str, int, int]]) -> None:
     assert_undisturbed(run(program), run(program))
 
 

@@ -16,7 +16,7 @@ from support.steps import shown, squeezed, stepped, written
 
 
 class Page(HTMLParser):
-    """What a reader without scripts sees: words, headings, pictures; fails where an element is not closed."""
+    """A page as read without scripts; every element must be closed."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

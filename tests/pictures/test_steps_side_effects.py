@@ -1,4 +1,4 @@
-"""Side effects of `steps`: hooks run and are told, and everything is left as it was."""
+"""Side effects of `steps`: hooks run, and everything else stays as it was."""
 
 from __future__ import annotations
 

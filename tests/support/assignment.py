@@ -1,4 +1,4 @@
-"""An assignment on which submissions of tests are graded, and the notebooks that are handed in to it."""
+"""An assignment, and notebooks that are handed in to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMESPACE = "import os; print(os.readlink('/proc/self/ns/pid'))"
 
 @dataclass
 class Assignment:
-    """Where submissions are handed in: an engine, the assignment, and a folder beside the course."""
+    """An assignment with an engine, and a folder beside the course."""
 
     engine: Engine
     judge: LessonJudge

@@ -1,4 +1,4 @@
-"""A real JupyterLab in a real Chromium: the server as `autograder lab` starts it, and a notebook in it."""
+"""A real JupyterLab in a real Chromium, and a notebook in it."""
 
 import os
 import re
@@ -16,7 +16,7 @@ CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", 
 
 
 def chromium():
-    """Where Chromium is. Without one a test fails in CI and is skipped elsewhere."""
+    """Return the path of Chromium. Without one a test fails in CI and is skipped elsewhere."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not found:
         why = "no Chromium on PATH: install it (Debian: apt-get install chromium)"
@@ -111,7 +111,7 @@ class Notebook:
         return index + 1
 
     def card(self, index):
-        """What a cell's output shows in a language."""
+        """Return the text of a cell's output in a language."""
         return self.cell(index).locator(".jp-OutputArea-output div[lang]").first
 
     def save(self):

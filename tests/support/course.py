@@ -1,4 +1,4 @@
-"""A course folder under test, and nbgrader's commands on it as an instructor or a student runs them."""
+"""A course folder under test, and nbgrader's commands on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BIN = Path(sys.executable).parent
 
 @dataclass
 class Course:
-    """A course folder under test: the commands that were run on it and what was handed in."""
+    """A course folder under test, with its submissions and the logs of commands."""
 
     folder: Path
     lesson: Lesson

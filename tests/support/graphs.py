@@ -1,4 +1,4 @@
-"""Graphs that are awkward to draw, each under a name, and graphs that a random program builds.
+"""Graphs that are awkward to draw, and graphs of random programs.
 
 Each function makes its graph anew and returns what to draw and the variables of the caller. torchviz's open issues are
 among them: #59 (names), #61 (which output an edge leads to), #69 (labels of `a * a` merge), #83 (crash), and its
@@ -19,7 +19,7 @@ Instruction = tuple[str, int, int]
 
 
 class Made(NamedTuple):
-    """What to draw, and the variables of the one who draws."""
+    """Outputs to draw, and the variables of the one who draws."""
 
     outputs: tuple[torch.Tensor, ...]
     names: dict[str, Any]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what students write has lines of any length)
-"""Habits of honest notebooks: lines that people really have in them, each beside right answers."""
+"""Habits of honest notebooks: lines that people really have in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner's own `check` gives: each notebook in a process of its own, without the grader.
+"""Points from a learner's own `check`, each notebook in its own process.
 
 Reads JSON on standard input: lists of cells by name. Writes the points by name and exercise to standard output.
 """

@@ -148,7 +148,7 @@ def wrong_types(raw: Json, chance: random.Random) -> Json:
 
 @harmful
 def wrong_fields(raw: Json, chance: random.Random) -> Json:
-    """Of every kind that the grader looks at."""
+    """Put odd values into fields that the grader reads."""
     for cell in raw["cells"]:
         field = chance.choice(["cell_type", "source", "metadata", "id", "outputs", "execution_count", "nbgrader"])
         where = cell["metadata"] if field == "nbgrader" else cell

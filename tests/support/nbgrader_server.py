@@ -1,4 +1,4 @@
-"""A process that has imported nbgrader and torch, and runs each command in a fork of itself.
+"""A process that runs nbgrader commands in forks of itself.
 
 The imports take 3.7 of the 4.7 s that a short `nbgrader` command takes. A fork has the arguments, folder, environment
 and exit status of a process of its own. Our package is imported in it, as nbgrader's config asks for it.

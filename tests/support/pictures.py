@@ -37,7 +37,7 @@ def walk(made: Made) -> tuple[list[Any], list[tuple[str, int, str | None, int]]]
 
 
 def gradients(made: Made) -> list[object]:
-    """What backward leaves in the leaves, as text; and the error that it ends with, if it does."""
+    """Return the gradients of leaves after backward, as text, and the error that ended it, if any."""
     nodes, _ = walk(made)
     leaves = [node.variable for node in nodes if type(node).__name__ == "AccumulateGrad"]
     try:

@@ -96,5 +96,5 @@ def progressed() -> Any:
 
 
 def written(svg: str) -> list[str]:
-    """What is written in the picture, text by text."""
+    """Return the texts of a picture, one by one."""
     return ["".join(text.itertext()).strip() for text in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]

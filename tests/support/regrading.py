@@ -1,4 +1,4 @@
-"""A course in which students have handed in again after a person gave scores, extra credit and comments."""
+"""A course with scores by hand, in which students have handed in again."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Place:
         return sorted(rows, key=repr)
 
     def by_hand(self) -> list[tuple[Any, ...]]:
-        """What a person gave: in every state of the gradebook the same."""
+        """Return what a person gave: in every state of the gradebook the same."""
         marks = [(row[0], row[1], *(row[3:5] if len(row) == 6 else row[3:])) for row in self.book()]
         return [row for row in marks if any(row[2:])]
 
@@ -94,7 +94,7 @@ class Place:
                 read(self.autograded(student) / f"{NAME}.ipynb")
 
     def check_right(self) -> None:
-        """What the issue asks for after a rerun."""
+        """Check that everything is graded once, and right, after a rerun."""
         assert self.book() == self.expected
         assert {each.name for each in (self.folder / "autograded").iterdir()} == set(self.students)
         for student in self.students:

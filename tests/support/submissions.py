@@ -1,4 +1,4 @@
-"""Submissions of a lesson as students might hand them in, and the points that the verdicts give each of them."""
+"""Submissions as students might hand them in, and their expected points."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Edit = Callable[[NotebookNode], None]
 
 @dataclass(frozen=True)
 class Submission:
-    """Who hands in what: answers by exercise, an answer in words, and what was done to the notebook besides."""
+    """One student's answers by exercise, an answer in words, and edits of the notebook."""
 
     student: str
     language: str
@@ -97,7 +97,7 @@ def _use_mistake(exercise: Exercise, mistake: str, solution: str) -> str:
 
 
 def _accidents(core: dict[str, Exercise], solved: dict[str, str]) -> Iterator[Submission]:
-    """What happens to honest students: each in the first exercise that asks for a function."""
+    """Yield mishaps of honest students, each in the first exercise that asks for a function."""
     functions = [exercise for exercise in core.values() if exercise.asks_for == "function"]
     exercise = functions[0]
     name, right = exercise.name, solved[exercise.name]
@@ -190,7 +190,7 @@ def expected_scores(submission: Submission, released: NotebookNode, lesson: Less
 
 
 def points(exercise: Exercise, namespace: dict[str, Any]) -> float:
-    """What the verdict on the public cases gives the answer in `namespace`."""
+    """Return the points of the verdict on the public cases for the answer in `namespace`."""
     verdict = screen(exercise, namespace)
     if verdict is None:
         expected = Expected.from_json(exercises.keys(exercise.lesson)[exercise.name])

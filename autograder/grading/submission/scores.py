@@ -1,4 +1,4 @@
-"""Scores of graded cells. The score of a check follows from the verdict alone."""
+"""Scores of graded cells; the score of a check follows from its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An instructor's course folder over time: what is collected, and what a newer version of the course brings."""
+"""Course folders over time: collected files, and newer versions of a lesson."""
 
 from __future__ import annotations
 

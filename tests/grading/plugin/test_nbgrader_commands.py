@@ -1,4 +1,4 @@
-"""Real nbgrader commands: the exchange, one run of everything that may be handed in, and feedback."""
+"""Real nbgrader commands: the exchange, one large class, and feedback."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _exchange(course: Course, student: str, language: str) -> None:
 
 
 def _archive(course: Course, student: str) -> None:
-    """What a learning management system gives: an archive with a notebook called after its student."""
+    """Collect what a learning management system gives: an archive with a notebook called after its student."""
     folder = course.folder / "downloaded" / course.name / "archive"
     folder.mkdir(parents=True)
     text = nbformat.writes(course.submission(student).notebook(read(course.released("ru"))))

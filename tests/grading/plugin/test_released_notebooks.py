@@ -54,7 +54,7 @@ def test_an_unknown_language_stops_nbgrader(released: Course) -> None:
 
 
 @pytest.mark.parametrize(("student", "says"), [("solved-en", "Success!"), ("blank-ru", "ВАШ ОТВЕТ")])
-def test_validate(released: Course, tmp_path: Path, student: str, says: str) -> None:
+def test_validate_shows_the_text_of_the_card(released: Course, tmp_path: Path, student: str, says: str) -> None:
     """nbgrader's Validate shows what stands on stderr and nothing else: the text of the card."""
     submission, path = released.submission(student), tmp_path / f"{released.name}.ipynb"
     nbformat.write(submission.notebook(read(released.released(submission.language))), path)

@@ -1,4 +1,4 @@
-"""What a student writes into a notebook never becomes markup that a browser runs."""
+"""Students' text and outputs, which never become markup that a browser runs."""
 
 import html
 import re

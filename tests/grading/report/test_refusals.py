@@ -1,4 +1,4 @@
-"""The report of a course in which something cannot be read, or is not there yet."""
+"""Reports of courses in which something is missing or cannot be read."""
 
 from __future__ import annotations
 

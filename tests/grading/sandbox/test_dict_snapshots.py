@@ -1,4 +1,4 @@
-"""Dicts compared by their memory: every change is found, and a dict that is as it was is no change."""
+"""Snapshots of dicts, compared by their memory: every change is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fork server's memory: it lies together, and what children allocate in it at its end."""
+"""Memory of the fork server: allocations lie together, at its end."""
 
 from __future__ import annotations
 

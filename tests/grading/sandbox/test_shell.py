@@ -1,4 +1,4 @@
-"""A cell that runs in an isolated child is read as IPython reads it, and all that it writes is shown with it."""
+"""The shell of an isolated child: cells as IPython reads them, with all output."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def engine() -> Iterator[Engine]:
 
 
 def printed(engine: Engine, *cells: str) -> list[list[tuple[str, str]]]:
-    """What each of some cells wrote."""
+    """Return the output of each of some cells."""
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         answers = [child.ask("cell", source=source)["outputs"] for source in cells]

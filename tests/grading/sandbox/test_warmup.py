@@ -1,4 +1,4 @@
-"""What the fork server has run leaves nothing that a submission could notice, and never keeps it from being forked."""
+"""Warm-up of the fork server: no trace for submissions, and nothing that prevents forks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def engine() -> Iterator[Engine]:
 
 
 def seen(engine: Engine) -> str:
-    """What a fresh child prints, which must not have been changed."""
+    """Return the output of a fresh child, which must be unchanged."""
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         (output,) = child.ask("cell", source=LOOK)["outputs"]
@@ -66,7 +66,7 @@ def test_only_what_is_imported_stays(engine: Engine) -> None:
     assert "wave" in modules(engine)
 
 
-def test_a_template_with_a_second_thread_is_replaced(engine: Engine) -> None:
+def test_a_fork_server_with_a_second_thread_is_replaced(engine: Engine) -> None:
     before = seen(engine).partition("random:")[0]
     engine.rehearse(Rehearsal(LESSON, MODULES, [["import wave", THREAD]]))
     assert engine.alive
@@ -100,7 +100,7 @@ def test_only_a_touched_child_reports_a_change(engine: Engine) -> None:
 
 
 def shown(engine: Engine, *cells: str) -> str:
-    """What the last of some cells shows, in a child."""
+    """Return the output of the last of some cells, in a child."""
     with engine.fork() as child:
         child.ask("begin", lesson="gradient_accumulation", files={})
         answers = [child.ask("cell", source=source) for source in cells]

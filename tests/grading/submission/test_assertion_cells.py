@@ -1,4 +1,4 @@
-"""An instructor's own graded cells, which test by raising: nbgrader's silence is full marks, so silence is not made."""
+"""An instructor's own graded cells, which test by raising."""
 
 from __future__ import annotations
 

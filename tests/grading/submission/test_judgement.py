@@ -1,4 +1,4 @@
-"""Answers that behave alike are judged once, and each gets what it would have got alone, in its own language."""
+"""Judgement of answers that behave alike: once, with the same result for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> LessonJudge:
 
 
 def observations(judge: LessonJudge) -> list[tuple[str, str | None, list[Any]]]:
-    """What a child says of every solution and mistake: exercise, mistake (None: the solution), runs."""
+    """List a child's observations of every solution and mistake: exercise, mistake (None: the solution), runs."""
     return [
         (name, mistake, [pack_run(run) for run in runs])
         for name, expected in judge.answers.expected.items()

@@ -1,4 +1,4 @@
-"""Notebooks that no student's program would write: each is graded or refused with a reason, and no other suffers."""
+"""Notebooks that no student's program would write: graded, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_reason(reason: str, file: str) -> None:
     assert not any(word in reason for word in ("Traceback", "\n", "our error", "None", "Errno"))
 
 
-def test_mutated_notebooks(honest: Json, released: ReleasedNotebook, tmp_path: Path) -> None:
+def test_a_mutated_notebook_is_made_anew_or_refused(honest: Json, released: ReleasedNotebook, tmp_path: Path) -> None:
     path = tmp_path / f"{NAME}.ipynb"
     right = shown(sanitize.sanitize(honest, released.cells, released.kernel).notebook)
     outcomes = dict.fromkeys([*HARMFUL, *HARMLESS], 0)
@@ -81,7 +81,7 @@ def test_mutated_notebooks(honest: Json, released: ReleasedNotebook, tmp_path: P
 
 
 def check_clean(clean: sanitize.Sanitized, released: ReleasedNotebook) -> None:
-    """What can be run, written and read again, and has of each cell that was handed out at most one, as it was."""
+    """Check that a notebook can be run, written and read again, and has each released cell at most once, as it was."""
     notebook = nbformat.reads(nbformat.writes(clean.notebook), as_version=4)
     nbformat.validate(notebook)
     nbformat.writes(notebook).encode()
@@ -152,7 +152,7 @@ def odd_folders(submitted: Path, honest: Json) -> dict[str, str]:
     }
 
 
-def test_all_of_it_is_graded(course: Course, honest: Json) -> None:
+def test_mutated_notebooks_and_odd_folders_are_graded_or_refused(course: Course, honest: Json) -> None:
     submitted = course.folder / "submitted"
     said = odd_folders(submitted, honest)
     names: dict[str, str] = {}

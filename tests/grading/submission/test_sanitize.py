@@ -1,4 +1,4 @@
-"""The notebook that is made anew from what was handed in, beside the one that nbgrader's own steps make."""
+"""Sanitized notebooks, beside those that nbgrader's own steps make."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("lesson", COURSE.read(), ids=lambda lesson: lesson.name)
-def test_sanitized_as_nbgrader_does(lesson: Lesson, book: str) -> None:
+def test_notebooks_are_made_anew_as_nbgrader_does(lesson: Lesson, book: str) -> None:
     source = source_notebook(lesson, COURSE.exercises(lesson))
     notebooks = {language: student_notebook(source, language) for language in LANGUAGES}
     about = {"notebook": lesson.name, "assignment": lesson.name, "db_url": book}

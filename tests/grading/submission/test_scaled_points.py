@@ -1,4 +1,4 @@
-"""Points that an instructor changed in `source/`: scores are scaled, and the card says so."""
+"""Points that an instructor changed in `source/`: scaled scores, and the card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores: how many points a graded cell shows, and how much of its outputs is kept."""
+"""Scores: points that a graded cell shows, and limits of its outputs."""
 
 from __future__ import annotations
 

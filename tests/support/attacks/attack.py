@@ -1,4 +1,4 @@
-"""What a hostile submission is: the cells and answers of one that solves little, and a trick that should not pay."""
+"""Hostile submissions: a few answers that solve little, and an attack."""
 
 from __future__ import annotations
 

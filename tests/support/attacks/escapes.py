@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what attackers write has lines of any length)
-"""Reaching out: other processes, the host's files, the network, privileges; and processes that stay behind."""
+"""Attempts to reach other processes, the host's files, the network and privileges."""
 
 from __future__ import annotations
 

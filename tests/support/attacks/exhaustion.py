@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what attackers write has lines of any length)
-"""Bombs: processes, memory, disk, output, time. Each must end inside small limits, whatever it ignores."""
+"""Exhaustion of processes, memory, disk, output and time, inside small limits."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what attackers write has lines of any length)
-"""Forged messages to the grader, and answers whose observation or output is more than a message should be."""
+"""Forged messages to the grader, and answers that are too large for one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what attackers write has lines of any length)
-"""Hostile notebooks: metadata that asks for points, cells that claim to be others, text that is no text."""
+"""Hostile notebooks: forged metadata, cells that claim to be others, odd text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _deleted(raw: dict[str, Any]) -> None:
 
 
 def _strange(raw: dict[str, Any]) -> None:
-    """What JSON can say and a notebook should not: every cell must be read or passed over."""
+    """JSON that is no notebook's: every cell must be read or passed over."""
     first = raw["cells"][0]
     raw["cells"] += [
         None, 7, [], {}, {"cell_type": "code"}, {"cell_type": ["code"]}, {"cell_type": "code", "source": 5, "metadata": 3},

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (what attackers write has lines of any length)
-"""Tricks on what is observed: comparisons, torch, probes, counters, IPython and the guard replaced or lied to."""
+"""Tampering with comparisons, torch, probes, counters, IPython and the guard."""
 
 from __future__ import annotations
 
