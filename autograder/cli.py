@@ -242,7 +242,7 @@ def _course(chosen: argparse.Namespace) -> int:
 def _grade(chosen: argparse.Namespace) -> int:
     from .grading.interrupt import Interrupt
     from .grading.sandbox.fork_server_process import ForkServerProcess
-    from .grading.sandbox.memory import gc_frozen
+    from .grading.sandbox.garbage import gc_frozen
 
     # jsonschema would import this, which takes a second, for a format that no notebook uses. It works without.
     sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]

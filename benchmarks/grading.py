@@ -27,11 +27,10 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from submissions import Submission, all_of, read
-
 from autograder.authoring.build import COURSE
 from autograder.authoring.source import Lesson
 from autograder.grading.course.create import make_course
+from support.submissions import Submission, all_of, read
 
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}

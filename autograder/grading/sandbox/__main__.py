@@ -12,8 +12,8 @@ import json
 import socket
 import sys
 
+from .garbage import gc_frozen
 from .libc import CannotIsolate
-from .memory import gc_frozen, use_heap
 from .namespaces import isolate_fork_server
 
 control = socket.socket(fileno=int(sys.argv[1]))
@@ -21,7 +21,6 @@ isolated = sys.argv[2] == "full"
 try:
     if isolated:
         isolate_fork_server()
-    use_heap()
     with gc_frozen():
         from .fork_server import ForkServer  # imports torch: after isolation, with the collector off
 

@@ -2,23 +2,20 @@
 
 Most cells of a submission are unchanged since the release. Parsing them takes a good part of their run time. The fork
 server runs the released cells once, and children find the results in the cache.
-A cache key consists of the source, the cell's name (with its number), the transformers and the compiler's flags. Other
-cells skip the search for magics if they cannot contain one.
+A cache key consists of the source, the cell's name (with its number), the transformers and the compiler's flags.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-import re
 from types import CodeType
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
-from IPython.core.inputtransformer2 import TransformerManager
 from traitlets import Type
 
-from .shell import Hook, Shell
+from .shell import Shell
 
 
 class Compiler(CachingCompiler):
@@ -52,51 +49,14 @@ class Compiler(CachingCompiler):
         return code
 
 
-# IPython's token transformers look for an assigned magic or command, a sign at the start of a line, or a question mark
-# at its end. With unusual line separators they cannot tell where a line starts.
-_MAGIC = re.compile(r"=[\s\\]*[%!]|^[ \t\r]*[%!?,;/]|\?[ \t\r]*$|[^\S \t\r\n]", re.M)
-_COMMENT = re.compile(r"\s*(#[^\r]*)?")
-
-
-class Transformers(TransformerManager):  # type: ignore[misc]
-    """The input transformers of IPython, skipped for cells without a magic.
-
-    Tokenizing a cell takes longer than compiling it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._own = list(self.token_transformers)
-
-    def do_token_transforms(self, lines: list[str]) -> list[str]:
-        if self.token_transformers == self._own and not _MAGIC.search("".join(lines)):
-            return lines
-        changed: list[str] = super().do_token_transforms(lines)
-        return changed
-
-
-class QuickHook(Hook):
-    """A display hook with a quick test for a trailing semicolon.
-
-    A semicolon at the end of a cell suppresses the display of its value. Only the last line that is not a comment can
-    have one.
-    """
-
-    @staticmethod
-    def semicolon_at_end_of_expression(expression: str) -> bool:
-        lines = (line for line in reversed(expression.split("\n")) if not _COMMENT.fullmatch(line))
-        return ";" in next(lines, "") and bool(Hook.semicolon_at_end_of_expression(expression))
-
-
 class RememberingShell(Shell):
     """A shell that caches transformed cells, and compiles with `Compiler`."""
 
     compiler_class = Type(Compiler)
-    displayhook_class = Type(QuickHook)
 
     def __init__(self, **kwargs: Any) -> None:
         self._transformed: dict[tuple[object, ...], str] = {}
-        super().__init__(input_transformer_manager=Transformers(), **kwargs)
+        super().__init__(**kwargs)
 
     def transform_cell(self, raw_cell: str) -> str:
         ways = self.input_transformer_manager
@@ -111,15 +71,6 @@ class RememberingShell(Shell):
         if cell.count("\n") > 1:  # the meaning of a single line depends on the defined names
             self._transformed[key] = cell
         return cell
-
-    def should_run_async(self, raw_cell: str, *, transformed_cell: str | None = None, **how: Any) -> bool:
-        """Return whether a cell uses `await` at its top level.
-
-        A cell without the words `await` and `async` is not compiled to find out.
-        """
-        if transformed_cell and "await" not in transformed_cell and "async" not in transformed_cell:
-            return False
-        return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **how))
 
     def transform_ast(self, node: Any) -> Any:
         return super().transform_ast(copy.deepcopy(node) if self.ast_transformers else node)  # they change it in place

@@ -3,6 +3,8 @@
 A lookup increments the value's reference count. In a forked child, the first write to a memory page copies the page.
 Reading raw memory avoids the copies, and compares thousands of names at once.
 
+Without these snapshots, with a lookup of each name, grading takes 1.2 times as long (four pairs of runs).
+
 Layout of a dict in CPython 3.11 to 3.14 with the GIL (Objects/dictobject.c):
 - byte 16: number of items;
 - byte 24, up to 3.13: a version, unique over all changes of all dicts (PEP 509);

@@ -28,7 +28,6 @@ from .channel import Channel, Closed
 from .filesystem import HOME, TMP
 from .guard import Guard
 from .libc import CannotIsolate
-from .memory import begin_fresh, fill_holes
 from .namespaces import end_with_parent, enter_root, isolate_child, new_pid_namespace
 from .run_codec import Rehearsal
 from .warmup import warm_shell, warm_up
@@ -99,8 +98,7 @@ class ForkServer:
             self._guard = Guard(self._modules)
             self._guard.focus(self._lesson)
             gc.collect()
-            fill_holes()
-            gc.freeze()  # freeze the objects of the rehearsal, as `memory.gc_frozen` does
+            gc.freeze()  # freeze the objects of the rehearsal, as `gc_frozen` does
         folder = None if self._isolated else tempfile.mkdtemp()
         os.sched_setaffinity(0, cores)
         with new_pid_namespace() if self._isolated else contextlib.nullcontext():
@@ -130,7 +128,6 @@ class ForkServer:
         """
         try:
             end_with_parent()
-            begin_fresh()
             _only(end)
             channel = Channel(socket.socket(fileno=end))
             try:

@@ -39,7 +39,6 @@ class ForkServerProcess:
         environment = {name: os.environ[name] for name in ("HOME", "PYTHONPATH") if name in os.environ}
         environment |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1"}
         environment["TORCH_COMPILE_DISABLE"] = "1"  # there is no C compiler in the sandbox
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # puts its heap in huge pages: see `memory`
         if self._folder:
             environment["TMPDIR"] = self._folder.name
         else:

@@ -13,8 +13,8 @@ from ..course.folders import describe_error
 from ..course.gradebook import ReleasedNotebook
 from ..course.grading_data import AssignmentSnapshot, CourseSnapshot
 from ..course.remarks import Remarks
+from ..sandbox.garbage import gc_frozen
 from ..sandbox.libc import CannotIsolate
-from ..sandbox.memory import gc_frozen
 from .folder import read_submission
 from .grader import Job, process_grader
 from .outputs import LimitOutput

@@ -2,88 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from IPython.core.async_helpers import _should_be_async
-from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.authoring.build import COURSE
-from autograder.grading.sandbox.cell_cache import QuickHook, RememberingShell, Transformers
 from autograder.grading.sandbox.engine import Engine
-from autograder.grading.sandbox.shell import Hook
-
-PIECES = [
-    *"%!?,;/\\#'\"()[]=+: \n\t\f", "x", "f", "1", "%%", "!!", "??", '"""', "%ls", "!ls", "a = ", "a?", "/f 1", ",f a b",
-    ";f a", "\n    ", "\n", ">>> ", "... ", "In [1]: ", "if x:", "def f():", "return", "await f()", "async ", "f'{x}'",
-    "\u2028", "\r\n", "é",
-]  # fmt: skip
-
-
-def _transformed(manager: TransformerManager, cell: str) -> str:
-    try:
-        return str(manager.transform_cell(cell))
-    except Exception as error:  # on what is no code IPython raises some, and warns
-        return f"no code: {error!r}"
-
-
-def _runs(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return True
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-@example("x = 1\n,f a\n")
-@example("\f/f 1\n")
-@example("\t'\n    \\")
-def test_every_text_is_transformed_as_by_ipython(cell: str) -> None:
-    ours, ipythons = _transformed(Transformers(), cell), _transformed(TransformerManager(), cell)
-    assert ours == ipythons or not (_runs(ours) or _runs(ipythons))
-
-
-def test_the_cells_of_the_lessons_are_transformed_as_by_ipython() -> None:
-    sources = [lesson.path.read_text(encoding="utf-8") for lesson in COURSE.read()]
-    cells = [cell for source in sources for cell in source.split("# %%")]
-    assert len(cells) > 100
-    for cell in cells:
-        assert _transformed(Transformers(), cell) == _transformed(TransformerManager(), cell)
-
-
-@given(st.lists(st.sampled_from([*PIECES, ";", "; ", "# c", "#;", "'''", "x;\n"]), max_size=10).map("".join))
-@example("x;  # a comment\n\n# ;\n  \n")
-@example("'a;'\n# x;")
-@example("x; \\\n\n")
-@example("x;\n# \f1")
-@example('x = """\n# a\n""";')
-def test_a_semicolon_at_the_end_is_seen_as_by_ipython(cell: str) -> None:
-    try:
-        ipythons = Hook.semicolon_at_end_of_expression(cell)
-    except Exception:  # on what is no code, and on a lone backslash
-        return
-    assert QuickHook.semicolon_at_end_of_expression(cell) == bool(ipythons) or not _runs(cell)
-
-
-@pytest.fixture
-def shell() -> Iterator[Any]:
-    """A shell that is not there any more for the tests that come after."""
-    yield RememberingShell.instance()
-    RememberingShell.clear_instance()
-
-
-@pytest.mark.parametrize(
-    "cell", ["x = 1", "await x", "[x async for x in y]", "async def f(): await x", "awaited = 1", "x = (", "async with"]
-)
-def test_a_cell_that_awaits_is_known(shell: Any, cell: str) -> None:
-    assert shell.should_run_async(cell, transformed_cell=cell) == _should_be_async(cell)
 
 
 @pytest.fixture(scope="module")
