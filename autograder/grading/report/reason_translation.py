@@ -16,13 +16,16 @@ REASONS = [
     Text("ran too long", "выполнение заняло слишком много времени"),
     Text("took too much memory", "программа заняла слишком много памяти"),
     Text("its process ended", "процесс, в котором выполнялась работа, завершился"),
-    Text("its process spoke out of turn", "процесс, в котором выполнялась работа, прислал постороннее сообщение"),
     Text(
-        "what came over the channel was no message of the worker's",
+        "its process sent an unexpected message", "процесс, в котором выполнялась работа, прислал постороннее сообщение"
+    ),
+    Text(
+        "its process sent data that is not a message of the sandbox",
         "вместо результатов проверки пришло постороннее сообщение",
     ),
     Text(
-        "{name}: what came back was no observation ({error})", "{name}: вместо результата пришло нечто иное ({error})"
+        "{name}: the result of the probe was malformed ({error})",
+        "{name}: вместо результата пришло нечто иное ({error})",
     ),
     Text("at the end: replaced or left on: {what}", "в конце: заменено или оставлено включённым: {what}"),
     Text("{name}: replaced or left on: {what}", "{name}: заменено или оставлено включённым: {what}"),

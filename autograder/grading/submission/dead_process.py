@@ -18,7 +18,7 @@ REASONS = {
     "time": "ran too long",
     "memory": "took too much memory",
     "died": "its process ended",
-    "nonsense": "its process spoke out of turn",
+    "nonsense": "its process sent an unexpected message",
 }
 
 

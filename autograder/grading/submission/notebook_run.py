@@ -164,7 +164,7 @@ class _Run:
         except Ended as ended:
             self._outcome.ended = ended.why
             if ended.why == "nonsense":
-                self._flag("what came over the channel was no message of the worker's")
+                self._flag("its process sent data that is not a message of the sandbox")
             return None
 
     def _note_refused(self, refused: Any) -> None:
@@ -246,7 +246,7 @@ class _Run:
                 return Judgement(unobserved(exercise, "our error", Note("fault.probe", dict(fault))))
             return self._judge.judge(exercise.name, answer["runs"], answer.get("code"))
         except Exception as error:  # any exception that a forged message can cause
-            self._flag(f"{exercise.name}: what came back was no observation ({type(error).__name__})")
+            self._flag(f"{exercise.name}: the result of the probe was malformed ({type(error).__name__})")
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
