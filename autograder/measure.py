@@ -207,9 +207,9 @@ class _OpsMode(TorchDispatchMode):
 
 
 def _noting(ops: Ops) -> Generator[None, int, None]:
-    """Count ops in `ops`.
+    """Count operations in the counter `ops`.
 
-    Each value sent to this generator is the number of elements of the largest storage that an op made.
+    The caller sends one number after each operation: the elements of the largest storage that the operation made.
     """
     while True:
         largest = yield
@@ -263,13 +263,15 @@ class _Box:
 
 @contextmanager
 def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
-    """Measure the tensors that operations in the block save for backward; yield a `SavedBytes`.
+    """Measure the tensors that operations inside the `with` block save for backward; yield a `SavedBytes`.
 
-    Read `now` while the result of the block is alive. Each save counts, even of the same tensor: `x * x` saves twice
-    and holds one storage. A slice holds its whole storage, an expanded tensor only its few numbers. Pass parameters in
-    `known`, because they are saved but are alive anyway. Not counted are `ctx` attributes, closures, tensors packed by
-    hooks inside the block, Python numbers, and other threads. `live_bytes` counts most of these. Never judge gradients
-    in the same run: the hooks switch off torch's check for in-place changes.
+    The attribute `saves` counts each save, even of the same tensor. The attribute `now` is the number of bytes of the
+    storages that are kept at this moment: `x * x` saves `x` twice and keeps one storage. Read `now` while the result
+    of the block still exists, because saved tensors are freed with the result. A saved slice keeps its whole storage.
+    A tensor made by `expand` keeps only the elements that are really stored. Pass the model's parameters in `known`:
+    parameters are left out, because they stay in memory anyway. Also left out are `ctx` attributes, closures, tensors
+    packed by hooks inside the block, Python numbers, and other threads; `live_bytes` counts most of these. Never judge
+    gradients in the same run: the hooks switch off torch's check for in-place changes.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})

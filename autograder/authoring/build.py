@@ -35,11 +35,11 @@ class Collection:
     notebooks: Path
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """Return the lesson sources called `names`, such as "03_gradient_accumulation" or without the number.
+        """Return the lesson sources with these names. "gradient_accumulation" also names "03_gradient_accumulation".
 
-        Without `names` return all files whose names begin with a number. A file without a number is a page without
+        If `names` is None, return all files whose names begin with a number. Other files are pages that have no
         exercises, such as the gallery of plots.
-        Raises Unknown if there is no such file.
+        Raises Unknown if a name matches no file.
         """
         files = {path.stem: path for path in sorted(self.lessons.glob("*.py")) if names or path.stem[:2].isdigit()}
         by_bare = {exercises.bare(stem): stem for stem in files}

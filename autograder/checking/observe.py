@@ -138,9 +138,10 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 
 
 def _call(name: str, answer: object, case: Case) -> str:
-    """Return the call of the answer as a learner would write it, such as `name(case.x)`.
+    """Return the text of a call of the answer as a learner would write it, such as `name(case.x)`.
 
-    Further attributes of the case, beyond the answer's parameters, are for the probe only.
+    The call passes only those attributes of the case that are parameters of the answer. The others are used by the
+    probe alone.
     """
     fields = [f"case.{field}" for field in vars(case)]
     try:

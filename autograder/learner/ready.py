@@ -1,7 +1,7 @@
-"""`ready()`: a rehearsal of handing in a notebook.
+"""`ready()`: a trial before a notebook is handed in.
 
-The saved notebook is run from top to bottom in a fresh process. The learner gets its points and a list of problems to
-fix.
+The saved notebook is run from top to bottom in a fresh process. The learner sees the notebook's points and a list of
+problems to fix.
 """
 
 from __future__ import annotations

@@ -273,9 +273,9 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _load(path: Path) -> State:
-    """Return what an earlier run stored in `.autograder.json`, or {} if the file is missing or invalid.
+    """Return the state that `autograder lab` stored in `.autograder.json`, or {} if the file is missing or invalid.
 
-    With {} the answers of the newer notebook file are taken.
+    If the state is {}, the caller takes the answers from that language's notebook which was changed last.
     """
     try:
         state = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""An assignment's own files: data, and exercises of a private lesson."""
+"""Encoding of the files beside an instructor's notebook, for the sandbox."""
 
 from __future__ import annotations
 

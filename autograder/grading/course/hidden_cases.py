@@ -33,7 +33,7 @@ _PACKAGE = Path(__file__).parents[2]
 class ExpectedResults:
     """A lesson, its exercises, and their expected results on the hidden cases.
 
-    Exercises and expected results are by the exercise's name.
+    `exercises` and `expected` are dicts whose keys are the names of the exercises.
     """
 
     lesson: Lesson

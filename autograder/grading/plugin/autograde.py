@@ -113,9 +113,11 @@ class RunIsolated(SandboxTraits):
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
-    """A preprocessor that stores reasons for a review, and sets formgrader's flag.
+    """A preprocessor that stores the reasons for a review by an instructor.
 
-    It also removes a forged record file from the autograded folder, because `autograder grade` would trust that record.
+    The reasons are stored in the course's folder `.autograder`, and the notebook is flagged in formgrader. The
+    preprocessor also removes a forged record file from the autograded folder, because `autograder grade` would trust
+    that record.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:

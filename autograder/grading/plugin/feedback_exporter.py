@@ -23,10 +23,10 @@ _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "c
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor for feedback, with marks on pending and deleted cells.
+    """nbgrader's preprocessor of feedback pages, extended by two things.
 
-    Cells that need manual grading get `waiting` in their metadata. Graded cells that the student deleted are listed in
-    `resources`.
+    A cell that still needs manual grading gets the metadata key `waiting`. The grade ids of graded cells that the
+    student deleted are listed in `resources`.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:

@@ -47,9 +47,10 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return cell, resources
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
-        """Return a list with the sanitized output, or an empty list.
+        """Return a list with the output made harmless, or an empty list if the output is in no valid form.
 
-        A stored verdict is shown as a card made here, not as the stored HTML. `number` is the cell's execution count.
+        If the output holds a stored verdict, a new card is made from the verdict, and the stored HTML is dropped.
+        `number` is the cell's execution count.
         """
         safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None

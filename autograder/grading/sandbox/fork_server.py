@@ -147,9 +147,9 @@ class ForkServer:
 
 
 def _as_it_is(folder: str) -> None:
-    """Set up a child without isolation, in a new session.
+    """Prepare this child process if isolation is switched off: start a new process session.
 
-    `folder` becomes the working, home and temporary folder.
+    `folder` becomes the child's working, home and temporary folder.
     """
     os.setsid()
     os.chdir(folder)

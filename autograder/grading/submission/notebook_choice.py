@@ -70,9 +70,10 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
 def _candidates(
     folder: Path, released: Mapping[str, ReleasedNotebook], others: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
-    """Sort submitted notebooks without a released name by the released notebook that they were made from.
+    """Find the released notebook from which each renamed notebook was made.
 
-    `others` holds the relative paths. Returns the candidates by released name, and by path why the others are none.
+    `others` holds the paths, relative to `folder`, of submitted notebooks that do not have a released name. Returns two
+    dicts: from released name to the notebooks made from it, and from each rejected path to the reason.
     """
     found: dict[str, list[_Candidate]] = {name: [] for name in released}
     why: dict[str, str] = {}

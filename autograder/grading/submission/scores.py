@@ -1,4 +1,4 @@
-"""Scores of graded cells; the score of a check follows from its verdict."""
+"""Scores of graded cells; only its verdict decides a check's score."""
 
 from __future__ import annotations
 

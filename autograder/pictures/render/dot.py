@@ -39,7 +39,7 @@ def row(
 
 
 def columns(cells: tuple[str, ...], colour: str) -> str:
-    """Return one row of a node's box, with a cell in each column."""
+    """Return the HTML-like Graphviz markup of one table row in a node's box, with a text in each column."""
     return "<tr>" + "".join(_cell(escaped(cell), colour, 9, left=True) for cell in cells) + "</tr>"
 
 
