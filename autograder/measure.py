@@ -1,4 +1,4 @@
-"""Measurements for probes: backward passes, calls, ops, saved bytes, live bytes.
+"""Measurements for probes: backward passes, calls, operations, saved bytes, live bytes.
 
 Counts and bytes are the same in every run; times are not. A probe measures in a run of its own, because measuring could
 change the gradients that it judges.
@@ -22,9 +22,9 @@ from .checking.allocations import live_bytes as live_bytes
 
 @dataclass
 class BackwardRuns:
-    """The number of backward passes that a block started.
+    """The number of backward passes that a `with` block started.
 
-    `times` is 0 until the block ends.
+    `times` is 0 until the `with` block ends.
     """
 
     times: int = 0
@@ -32,7 +32,7 @@ class BackwardRuns:
 
 @contextmanager
 def counting_backward_runs() -> Iterator[BackwardRuns]:
-    """Count the backward passes that the block starts; yield a `BackwardRuns`.
+    """Count the backward passes that the `with` block starts; yield a `BackwardRuns`.
 
     Passes count whatever starts them: `backward`, `autograd.grad`, `torch.func` or `functional`. Passes of other
     threads count, too, because torch's engine numbers all passes of the process. A pass batched by vmap counts once,
@@ -58,7 +58,7 @@ def _start_a_pass() -> int:
 
 @contextmanager
 def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
-    """Record the gradient that each backward pass in the block computes for `leaf`.
+    """Record the gradient that each backward pass in the `with` block computes for `leaf`.
 
     Yields a list of these gradients, one per pass, as they are before accumulation into `.grad`.
     """
@@ -72,7 +72,7 @@ def passes_to(leaf: torch.Tensor) -> Iterator[list[torch.Tensor]]:
 
 @contextmanager
 def around_backward(run: Callable[..., Any]) -> Iterator[None]:
-    """Let `run(engine, roots, *args, **kwargs)` replace torch's engine in the block.
+    """Let `run(engine, roots, *args, **kwargs)` replace torch's engine inside the `with` block.
 
     Every call that starts a backward pass then calls `run` instead of `engine`.
     """
@@ -134,7 +134,7 @@ def _counted(function: Callable[..., Any]) -> Generator[Any, tuple[tuple[Any, ..
 
 @contextmanager
 def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
-    """Record the number of samples in each call of `model` in the block; yield them as a list.
+    """Record the number of samples in each call of `model` in the `with` block; yield the numbers as a list.
 
     Direct calls of `model.forward` are not seen.
     """
@@ -152,7 +152,7 @@ def batch_sizes(model: torch.nn.Module) -> Iterator[list[int]]:
 
 @contextmanager
 def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch.Tensor]]:
-    """Record the parameters after each `optimizer.step()` in the block.
+    """Record the parameters after each `optimizer.step()` in the `with` block.
 
     Yields a list with one flat tensor of all parameters per step.
     """
@@ -171,9 +171,9 @@ def weights_after_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[torch
 
 @dataclass
 class Ops:
-    """The number of aten ops, and the largest tensor they made.
+    """The number of torch's aten operations, and their largest new tensor.
 
-    `times` is the number of ops. `largest` is the number of elements of the largest new storage.
+    `times` is the number of operations. `largest` is the number of elements of the largest new storage.
     """
 
     times: int = 0
@@ -181,10 +181,10 @@ class Ops:
 
 
 class _OpsMode(TorchDispatchMode):
-    """A dispatch mode that calls `note` after each op.
+    """A dispatch mode that calls the function `note` after each operation.
 
-    The argument is the number of elements of the largest storage that the op made. Code under test can find the mode,
-    but not the counts behind `note`.
+    The argument of `note` is the number of elements of the largest storage that the operation made. A learner's code
+    can find the mode, but cannot reach the counts through `note`.
     """
 
     def __init__(self, note: Callable[[int], object]) -> None:
@@ -219,12 +219,12 @@ def _noting(ops: Ops) -> Generator[None, int, None]:
 
 @contextmanager
 def counting_ops() -> Iterator[Ops]:
-    """Count the aten ops of this thread in the block; yield an `Ops`.
+    """Count the aten operations of this thread in the `with` block; yield an `Ops`.
 
-    Ops of backward passes and of forward mode count, too. `largest` shows whether a full Jacobian was made. Views,
-    in-place results, expanded tensors and zero tangents do not count as new. Composite ops are decomposed, and numbers
-    therefore depend on torch's version, dtype and rank. Compare how they grow with the size of the input. NumPy and
-    other threads are not seen; `.item()` is one op.
+    Operations of backward passes and of forward mode count, too. `largest` shows whether a full Jacobian was made.
+    Views, in-place results, expanded tensors and zero tangents do not count as new. Composite operations are
+    decomposed, and the counts therefore depend on torch's version, dtype and rank. Compare how the counts grow with the
+    size of the input. NumPy and other threads are not seen; `.item()` is one operation.
     """
     ops = Ops()
     noting = _noting(ops)
@@ -270,8 +270,8 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
     of the block still exists, because saved tensors are freed with the result. A saved slice keeps its whole storage.
     A tensor made by `expand` keeps only the elements that are really stored. Pass the model's parameters in `known`:
     parameters are left out, because they stay in memory anyway. Also left out are `ctx` attributes, closures, tensors
-    packed by hooks inside the block, Python numbers, and other threads; `live_bytes` counts most of these. Never judge
-    gradients in the same run: the hooks switch off torch's check for in-place changes.
+    packed by hooks inside the `with` block, Python numbers, and other threads; `live_bytes` counts most of these. Never
+    judge gradients in the same run: the hooks switch off torch's check for in-place changes.
     """
     storages = [tensor.untyped_storage() for tensor in known]
     saved = SavedBytes(_known={storage.data_ptr() for storage in storages})
@@ -287,7 +287,7 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
 
 
 def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
-    """Return the nodes of the graph behind `outputs`, each once.
+    """Return a list of the nodes in the graph behind `outputs`, each once.
 
     A node comes before the nodes that made its inputs. A leaf is an AccumulateGrad node with the tensor as its
     `variable`. Another version of torch, or another spelling such as `x @ w + b` for `F.linear`, can give other nodes.
@@ -308,10 +308,10 @@ def graph_nodes(*outputs: torch.Tensor) -> list[Any]:
 
 
 def tensors(tree: object) -> list[torch.Tensor]:
-    """Return the tensors in the arguments or results of an op.
+    """Return the tensors in the arguments or results of an operation.
 
     `tree` is a tensor, or nested tuples, lists and dicts of tensors. torch's general pytree functions would be slower,
-    and this runs for every op.
+    and this function runs for every operation.
     """
     if isinstance(tree, torch.Tensor):
         return [tree]

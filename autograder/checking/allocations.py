@@ -29,7 +29,7 @@ _CLOCKS = 100_000  # largest difference in ns between the profiler's clock and `
 class ProfilerInterfered(RuntimeError):
     """A conflict between `live_bytes` and another use of torch's profiler.
 
-    Either the profiler was on when the `live_bytes` block began, or the block stopped the profiler.
+    Either the profiler was on when the `with live_bytes()` block began, or the block stopped the profiler.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class ProfilerInterfered(RuntimeError):
 
 
 class LiveBytes:
-    """Counts of the bytes allocated inside a `live_bytes` block.
+    """Counts of the bytes allocated inside a `with live_bytes()` block.
 
     `now` is the number of bytes alive at this moment, `peak` the largest such number so far.
     """
@@ -52,9 +52,9 @@ class LiveBytes:
 
     @property
     def now(self) -> int:
-        """Bytes allocated in the block and alive at this moment.
+        """Bytes allocated inside the `with` block and alive at this moment.
 
-        Raises ProfilerInterfered if the block stopped the profiler.
+        Raises ProfilerInterfered if the `with` block stopped the profiler.
         """
         self._read()
         return self._now
@@ -63,7 +63,7 @@ class LiveBytes:
     def peak(self) -> int:
         """Largest number of bytes alive at once so far.
 
-        Raises ProfilerInterfered if the block stopped the profiler.
+        Raises ProfilerInterfered if the `with` block stopped the profiler.
         """
         self._read()
         return self._peak
@@ -81,8 +81,8 @@ class LiveBytes:
     def _stop(self) -> None:
         """Stop the profiler and update the counts with the allocations that it recorded.
 
-        Frees of memory that was allocated before the block are ignored.
-        Raises ProfilerInterfered if the block stopped or restarted the profiler.
+        Memory that was allocated before the `with` block does not count, even if the block frees it.
+        Raises ProfilerInterfered if the `with` block stopped or restarted the profiler.
         """
         self._running = False
         if not _profiler_enabled():
@@ -106,13 +106,13 @@ class LiveBytes:
 
 @contextmanager
 def live_bytes() -> Iterator[LiveBytes]:
-    """Measure the bytes of the tensors that the block makes; yield a `LiveBytes`.
+    """Measure the bytes of the tensors made inside the `with` block; yield a `LiveBytes`.
 
     Counted are tensors kept by the graph (also in `ctx` attributes and closures), gradients, intermediates, and scratch
     memory of kernels. Not counted are earlier allocations, NumPy's own arrays, other threads, single numbers, and the
-    random state that a checkpoint saves. Set `.grad` to None before the block: an existing gradient is reused and not
-    counted.
-    Raises ProfilerInterfered if torch's profiler is already on or if the block stops the profiler.
+    random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing gradient is reused
+    and not counted.
+    Raises ProfilerInterfered if torch's profiler is already on or if the `with` block stops the profiler.
     """
     if _profiler_enabled():
         raise ProfilerInterfered
@@ -126,9 +126,9 @@ def live_bytes() -> Iterator[LiveBytes]:
 
 @contextmanager
 def without_profiler() -> Iterator[bool]:
-    """Turn torch's profiler off for the block; yield True if the profiler was on.
+    """Turn torch's profiler off inside the `with` block; yield True if the profiler was on, else False.
 
-    In that case the profiler is restarted after the block, but the records made before the block are lost.
+    A profiler that was on is restarted after the `with` block, but its earlier records are lost.
     """
     on = _profiler_enabled()
     stop_profiler()
@@ -140,7 +140,7 @@ def without_profiler() -> Iterator[bool]:
 
 
 def stop_profiler() -> bool:
-    """Stop torch's profiler, and return True if the profiler was on."""
+    """Stop torch's profiler, and return True if the profiler was on, else False."""
     on: bool = _profiler_enabled()
     if on:
         _disable_profiler()

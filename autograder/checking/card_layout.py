@@ -70,7 +70,7 @@ class Card:
     def _aspects(self) -> Iterator[tuple[str, str, str]]:
         """Yield state, sentence and points of each aspect, all as text.
 
-        The points are empty for an aspect without points, which is only a condition for other aspects.
+        The points are "" if the aspect has no points and is only a condition for other aspects.
         """
         says = {aspect.name: aspect.says.read(self.language) for aspect in self.exercise.aspects}
         for aspect in self.verdict.aspects:
@@ -101,7 +101,10 @@ class Card:
             yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
-        """Yield pairs for the end of the card: a sentence and a command that the learner can run next."""
+        """Yield pairs of strings for the end of the card: a sentence, and source code.
+
+        The code is a call that the learner can run next, such as `hint("NAME")`.
+        """
         verdict, name = self.verdict, self.exercise.name
         if verdict.state == "passed" and self.exercise.asks_for != "dict":
             yield self._say("card.solution"), f'solution("{name}")'
@@ -127,7 +130,7 @@ class Card:
     def html(self) -> str:
         """Return the card as HTML for a notebook or a feedback page.
 
-        The HTML is readable on light and dark pages, and works in notebooks that Jupyter does not trust.
+        The HTML is readable on light and dark backgrounds, and works in notebooks that Jupyter does not trust.
         """
         colour = _COLOURS[self.verdict.state]
         head = f'<strong style="color:rgb({colour})">{html.escape(self.state)}</strong> · {inline(self.title)}'

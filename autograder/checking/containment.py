@@ -65,10 +65,10 @@ _MODULE_HOOKS = tuple(name for name in vars(torch.nn.modules.module) if re.fullm
 
 @contextmanager
 def as_in_a_fresh_process() -> Iterator[list[Note]]:
-    """Set each of torch's global settings to its default for the block, and restore the values afterwards.
+    """Set each of torch's global settings to its default inside the `with` block, and restore the values afterwards.
 
     Settings that a notebook made earlier therefore change no verdict. Also turns off the profiler, inference mode and
-    all active modes. Yields a list with a note for each setting that was not at its default.
+    all active function and dispatch modes. Yields a list with a note for each setting that was not at its default.
     """
     inferring = torch.is_inference_mode_enabled()
     with torch.inference_mode(False) if inferring else nullcontext():
@@ -91,7 +91,7 @@ def as_in_a_fresh_process() -> Iterator[list[Note]]:
 
 @contextmanager
 def _without_modes() -> Iterator[list[Any]]:
-    """Remove all of torch's active function and dispatch modes for the block.
+    """Remove all of torch's active function and dispatch modes inside the `with` block.
 
     Yields a list of the modes. The modes are activated again afterwards.
     """
@@ -108,9 +108,9 @@ def _without_modes() -> Iterator[list[Any]]:
 
 @contextmanager
 def putting_back(notes: list[Note]) -> Iterator[None]:
-    """Undo what the block leaves behind: changed settings, global hooks, and open contexts of torch.
+    """Undo what the `with` block leaves behind: changed settings, global hooks, and open contexts of torch.
 
-    Appends a note to `notes` for each. Threads that still run are reported but cannot be stopped.
+    Appends a note to `notes` for each thing that is undone. Threads that still run are reported but cannot be stopped.
     """
     before = {name: switch.read() for name, switch in _SWITCHES.items()}
     level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
@@ -142,7 +142,7 @@ def putting_back(notes: list[Note]) -> Iterator[None]:
 
 
 def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
-    """Remove the global module hooks that are not in `before`, and return whether there were any.
+    """Remove the global module hooks that are not in `before`, and return whether any hook was removed.
 
     `before` maps the name of each registry in `torch.nn.modules.module` to its earlier content.
     """
@@ -156,7 +156,7 @@ def _drop_module_hooks(before: dict[str, dict[Any, Any]]) -> bool:
 
 
 def _said(value: object) -> str:
-    """Return the value of a setting as a note's parameter.
+    """Return the value of a setting as the parameter of a `Note`.
 
     True and False become ids of sentences because a card shows "on" and "off" in the learner's language.
     """
@@ -176,11 +176,11 @@ class TimeIsUp(BaseException):
 
 @contextmanager
 def undisturbed(notes: list[Note]) -> Iterator[None]:
-    """Contain what an answer in the block does to the process: output, warnings, random state and torch's settings.
+    """Contain what an answer in the `with` block does to output, warnings, random state and torch's settings.
 
-    Appends a note to `notes` for printed text, for each warning, and for each setting that the block changed. File
-    descriptor 2 is captured, too, because torch's C++ code writes warnings there. nbgrader gives 0 points to a graded
-    cell with output on stderr.
+    Appends a note to `notes` for printed text, for each warning, and for each setting that the `with` block changed.
+    File descriptor 2 is captured, too, because torch's C++ code writes warnings there. nbgrader gives 0 points to a
+    graded cell with output on stderr.
     """
     printed = _Bounded()
     with (
@@ -248,9 +248,9 @@ class _Bounded(io.TextIOBase):
 
 @contextmanager
 def _captured_descriptor(number: int) -> Iterator[_Bounded]:
-    """Capture all output to file descriptor `number`, and yield an object with its first characters.
+    """Capture all output to file descriptor `number` in the `with` block, and yield a `_Bounded` with the output.
 
-    Redirecting `sys.stderr` would miss the output of C code. The text is available after the block.
+    Redirecting `sys.stderr` would miss the output of C code. The `_Bounded` is filled when the `with` block ends.
     """
     captured = _Bounded()
     with tempfile.TemporaryFile() as file:
@@ -267,7 +267,7 @@ def _captured_descriptor(number: int) -> Iterator[_Bounded]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Run torch on one thread in the block.
+    """Run torch on one thread inside the `with` block.
 
     Sums are then the same on every machine, and operations on small tensors do not wait for a busy core.
     """
@@ -281,10 +281,10 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeIsUp in the block after `seconds`.
+    """Raise TimeIsUp inside the `with` block after `seconds`.
 
-    Time in which the process waited for a processor does not count. There is no limit on Windows, which lacks the
-    timer, or outside the main thread.
+    Time in which the process waited for a processor does not count. There is no limit on Windows, because it lacks the
+    timer, nor outside the main thread.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

@@ -80,7 +80,7 @@ class Aspect:
 class Mistake:
     """A misconception as a program, with the sentence `says` that names it.
 
-    In a table of predictions `program` is a dict of the wrong entries.
+    If the exercise is a table of predictions, `program` is a dict of the wrong entries.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Exercise:
     def texts(self) -> Exercise:
         """Return a copy of the exercise with texts and points, but without probe, cases and mistakes.
 
-        Used in a process that runs student code.
+        The grader puts this copy in place of the exercise in a child, before student code runs there.
         """
         return replace(self, probe=_no_probe, generate=lambda rng: iter([Case()]), mistakes={})
 
@@ -171,7 +171,7 @@ class Exercise:
         """Return a decorator that registers a program as a mistake.
 
         `en` and `ru` are the sentence that names the mistake.
-        Raises ValueError if a mistake has this name, or if the exercise is a table of predictions.
+        Raises ValueError if another mistake has the program's name, or if the exercise is a table of predictions.
         """
         if self.asks_for == "dict":
             raise ValueError(f"{self.name} asks for a table: register wrong entries with {self.name}.wrong(...)")
@@ -186,7 +186,7 @@ class Exercise:
         """Register wrong entries of a table of predictions as a mistake.
 
         `en` and `ru` are the sentence that names the mistake.
-        Raises ValueError if a mistake has this name, or if the exercise is no table.
+        Raises ValueError if another mistake is called `name`, or if the exercise is no table of predictions.
         """
         if self.asks_for != "dict":
             raise ValueError(f"{self.name} asks for no table: register a program with @{self.name}.mistake(...)")
@@ -234,12 +234,13 @@ def exercise(
 ) -> Callable[[Probe], Exercise]:
     """Return a decorator that turns a probe into an `Exercise`.
 
-    The probe is called as `probe(answer, case)` and returns a dict of values, by aspect and by evidence. `asks` is the
-    name that a learner defines, by default the probe's name. The probe finds the learner's object as the attribute
-    `asks` of `answer`. `asks_for` is "function" or "class"; with `kind` "predict" a table, a dict, is asked for in any
-    case. `rtol` is the relative tolerance of comparisons, `seconds` the time limit for one case. `withdrawn` marks an
-    exercise found wrong after its release: its cell stays, and everybody gets its points. With `shows_graph` the card
-    of a wrong answer explains how to draw the graph of the returned tensor.
+    The probe is called as `probe(answer, case)` and returns the observation: a dict from the name of each aspect or
+    evidence to its value. `asks` is the name that a learner defines, by default the probe's name. The probe finds the
+    learner's object as the attribute `asks` of `answer`. `asks_for` is "function" or "class". If `kind` is "predict",
+    the learner always defines a table of predictions. `rtol` is the relative tolerance of comparisons, `seconds` the
+    time limit for one case. `withdrawn` marks an exercise found wrong after its release: its cell stays, and everybody
+    gets its points. If `shows_graph` is true, the card of a wrong answer explains how to draw the graph of the returned
+    tensor.
     Raises ValueError if the arguments contradict each other.
     """
     if kind not in KINDS:

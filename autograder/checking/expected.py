@@ -14,8 +14,9 @@ from .observe import Run, code_digest, decode_run, encode_run, observe
 class Expected:
     """The observations with which an answer to one exercise is compared.
 
-    `solution`, `given` and each entry of `mistakes` hold one run per case of `seed`. `given_code` is the digest of the
-    given code's source. `given` and `given_code` are None if the exercise has no given code.
+    `solution` and `given` hold one `Run` per case of `seed`. `mistakes` is a dict from the name of a mistake to its
+    runs. `given_code` is the digest of the given code's source. `given` and `given_code` are None if the exercise has
+    no given code.
     """
 
     seed: str
@@ -66,8 +67,8 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
     """Return a mistake's program in the form of an answer.
 
-    A class is copied under the name that the exercise asks for. In a table of predictions, the mistake's wrong entries
-    replace those of the solution.
+    If the program is a class, return a copy with the name that the exercise asks for. If it is the dict of wrong
+    entries in a table, return the solution's table with these entries.
     """
     if exercise.asks_for == "dict":
         return {**solution, **program}

@@ -62,8 +62,8 @@ def with_old_gradient(tensor: Tensor) -> Tensor:
 class Lineup:
     """Right and wrong programs in a seeded random order.
 
-    An exercise that asks for a test lets the learner's test judge each of them. `wrong` holds wrong programs by name.
-    The name says what a test catches if it rejects the program.
+    In some exercises the answer is itself a test: it must accept right programs and reject wrong ones. `wrong` is a
+    dict from a name to a wrong program. The name says which error a test detects if it rejects the program.
     """
 
     def __init__(self, rng: torch.Generator, right: Sequence[Any], wrong: Mapping[str, Any]) -> None:
@@ -77,8 +77,8 @@ class Lineup:
     def tried(self, accepts: Callable[[Any, bool], object]) -> tuple[list[object], dict[str, bool]]:
         """Call `accepts(program, is_right)` for each program, in the random order drawn when the lineup was made.
 
-        Returns a list of the results for the right programs. Also returns a dict that says by name whether a wrong
-        program was rejected.
+        Returns a list and a dict. The list holds the results for the right programs. The dict maps the name of each
+        wrong program to whether the program was rejected.
         """
         said = {index: accepts(self._programs[index], index < self._right) for index in self._order}
         right = [said[index] for index in range(self._right)]
@@ -86,7 +86,7 @@ class Lineup:
 
 
 def nameless(function: Any, name: str) -> Any:
-    """Return a copy of a function that is called `name`.
+    """Return a copy of `function` with the name `name`.
 
     A neutral name does not tell the learner's code whether the function is right or wrong.
     """

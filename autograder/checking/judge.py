@@ -1,4 +1,4 @@
-"""Judgement of an answer's observations: aspects, first difference, recognised mistake."""
+"""Verdicts from an answer's observations: aspects, first difference, recognised mistake."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def judge(exercise: Exercise, runs: Sequence[Run], expected: Expected, code: str
     """Return the verdict on an answer from its observations.
 
     `runs` has one observation for each case of `expected.seed`, in order. `code` is the `code_digest` of the answer, or
-    None if unknown. An answer that behaves like the given code counts as attempted only if `code` shows a changed
-    source.
+    None if unknown. An answer that behaves like the given code counts as attempted only if `code` differs from the
+    given code's digest.
     """
     edits = [_unexpected_edits(run, right) for run, right in zip(runs, expected.solution)]
     said = [note for run in runs for note in run.notes] + [note for each in edits for note in each]
@@ -57,10 +57,10 @@ def _unexpected_edits(run: Run, right: Run) -> list[Note]:
 
 
 def screen(exercise: Exercise, namespace: Mapping[str, Any]) -> Verdict | None:
-    """Return a verdict if an exercise's answer cannot be observed, else None.
+    """Return a verdict if the learner's answer cannot or need not be observed, else None.
 
-    `namespace` is the learner's. The answer may be missing, of the wrong type, or a table with gaps. Every answer to a
-    withdrawn exercise passes without being observed.
+    `namespace` holds the learner's variables. An answer cannot be observed if it is missing, of the wrong type, or a
+    table with gaps. An answer to a withdrawn exercise need not be observed, because every answer passes.
     """
     if exercise.withdrawn:
         everything = {aspect.name: True for aspect in exercise.aspects}
@@ -103,13 +103,13 @@ def unobserved(exercise: Exercise, state: str, why: Note) -> Verdict:
 def _first_failing(exercise: Exercise, right: Mapping[str, bool]) -> Aspect | None:
     """Return the first aspect that is wrong while all aspects in its `after` are right.
 
-    Returns None if there is none. `right` says by name whether an aspect is right.
+    Returns None if no aspect is wrong. `right` is a dict from aspect name to whether the aspect is right.
     """
     return next((a for a in exercise.aspects if not right[a.name] and all(right[b] for b in a.after)), None)
 
 
 def _right(exercise: Exercise, runs: Sequence[Run], solution: Sequence[Run]) -> dict[str, bool]:
-    """Return a dict that says by name whether an aspect is right on every case."""
+    """Return a dict from aspect name to whether the aspect is right on every case."""
 
     def everywhere(name: str) -> bool:
         return all(_difference(exercise, name, run, right) is None for run, right in zip(runs, solution))
@@ -158,9 +158,9 @@ def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected:
 def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> str | None:
     """Return the name of the mistake that shows the same behaviour as the answer, or None.
 
-    The mistake fails first in the aspect `failing`, too, with the same values on every case. Of several such mistakes,
-    take the one with the most other values in common. A failed limit or a plain False can have many causes. In that
-    case all evidence must be the same, too.
+    The mistake, too, fails first in the aspect `failing`, and has the same values of this aspect on every case. If
+    several mistakes fit, the one with the most other values in common is returned. If the wrong value is an exceeded
+    limit or False, all evidence must be the same, too: these values can have many causes.
     """
     if exercise.asks_for == "dict":
         return _recognise_table(exercise, runs, expected)
@@ -184,7 +184,7 @@ def _recognise(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expecte
 def _recognise_table(exercise: Exercise, runs: Sequence[Run], expected: Expected) -> str | None:
     """Return the name of the mistake whose wrong entries are all in the predicted table, or None.
 
-    Of several, return the one with the most wrong entries.
+    If several mistakes fit, return the one with the most wrong entries.
     """
     best: tuple[int, str] | None = None
     for name, theirs in expected.mistakes.items():
@@ -221,7 +221,7 @@ def _missing_entries(exercise: Exercise, run: Run, right: Run) -> list[str]:
 def _tables(exercise: Exercise, run: Run, right: Run) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the learner's table of predictions and the true one.
 
-    Both are empty if the exercise is no table of predictions.
+    Both dicts are empty if the exercise is no table of predictions.
     """
     key = exercise.aspects[0].name
     table, truth = run.values.get(key), right.values.get(key)

@@ -48,8 +48,9 @@ class Raised:
 class Run:
     """The observation of one case.
 
-    Holds `values` by aspect or evidence, or the exception `raised`. `called` and `inputs` are the call and its inputs
-    as text. `edited` names the inputs that the answer changed in place.
+    `values` is a dict from the name of each aspect or evidence to its value. If an exception ended the run, it is in
+    `raised`. `called` and `inputs` are the call and its inputs as text. `edited` names the inputs that the answer
+    changed in place.
     """
 
     values: dict[str, Any]
@@ -89,16 +90,17 @@ def observe(exercise: Exercise, answer: object, seed: str) -> list[Run]:
     """Run an exercise's probe on every case of `seed`, and return one observation per case.
 
     `answer` is the object that the learner has named `exercise.asks`. Raises nothing except KeyboardInterrupt when the
-    user presses Ctrl+C. After a case has exceeded the time limit, later cases are not run and get the same observation.
+    user presses Ctrl+C. After a case has exceeded the time limit, later cases are not run and get the observation of
+    that case.
     """
     with as_in_a_fresh_process() as unusual:
         return observe_in_order(exercise, answer, seed, unusual)
 
 
 def observe_in_order(exercise: Exercise, answer: object, seed: str, unusual: list[Note]) -> list[Run]:
-    """Do the work of `observe` in a block of `as_in_a_fresh_process`.
+    """Do the work of `observe` inside a `with as_in_a_fresh_process()` block.
 
-    `unusual` is the list of notes that this block yields.
+    `unusual` is the list of notes that this context manager yields.
     """
     runs: list[Run] = []
     for case, untouched in zip(exercise.draw(seed), exercise.draw(seed)):
@@ -140,8 +142,8 @@ def _observe_case(exercise: Exercise, answer: object, case: Case, untouched: Cas
 def _call(name: str, answer: object, case: Case) -> str:
     """Return the text of a call of the answer as a learner would write it, such as `name(case.x)`.
 
-    The call passes only those attributes of the case that are parameters of the answer. The others are used by the
-    probe alone.
+    The call passes only those attributes of the case that are parameters of the answer. Only the probe uses the other
+    attributes.
     """
     fields = [f"case.{field}" for field in vars(case)]
     try:
@@ -170,9 +172,10 @@ def code_digest(answer: object) -> str | None:
 
 
 def _marking(answer: object) -> object:
-    """Return the learner's function wrapped: errors in a call become AnswerRaised, WrongArguments or ReplacedName.
+    """Return a wrapper of the learner's function that raises errors in a form that the probe recognises.
 
-    Other objects are returned unchanged.
+    The wrapper raises AnswerRaised, WrongArguments or ReplacedName. If `answer` is a class or a table, it is returned
+    unchanged.
     """
     if not callable(answer) or isinstance(answer, type):
         return answer
@@ -207,9 +210,9 @@ def _refuse_replaced(*values: object) -> None:
 
 @contextmanager
 def using_answer() -> Iterator[None]:
-    """Turn exceptions in the block into CannotBeUsed.
+    """Turn exceptions in the `with` block into CannotBeUsed.
 
-    A probe writes such a block around code that works with a value returned by the learner's function.
+    A probe uses this context manager around code that works with a value returned by the learner's function.
     """
     try:
         yield
@@ -275,7 +278,10 @@ def _learners_frame(tb: TracebackType | None, answer: object, exercise: Exercise
 
 
 def functions_of(answer: object) -> list[FunctionType]:
-    """Return the functions of an answer: the answer itself in a list, or the methods of a class."""
+    """Return the functions of an answer: a list of the answer itself, or of the methods of a class.
+
+    The list is empty if the answer is a table of predictions.
+    """
     members = vars(answer).values() if isinstance(answer, type) else [answer]
     unwrapped = [getattr(member, "__func__", member) for member in members]
     return [function for function in unwrapped if isinstance(function, FunctionType)]

@@ -25,8 +25,8 @@ def resident() -> int:
 def reason(parameters: dict[str, object], notes: list[Note], taken: int) -> Note:
     """Return the note that explains a run that exceeded its time limit.
 
-    `parameters` are those of the note, `notes` the notes of the run. `taken` is the number of bytes by which the run
-    increased the process's memory.
+    `parameters` are the returned note's parameters, `notes` the notes of the run. `taken` is the number of bytes by
+    which the run increased the process's memory.
     """
     printed = sum(int(str(note.parameters["count"])) for note in notes if note.id == "note.printed")
     if printed >= _FLOOD:

@@ -47,9 +47,9 @@ _provided: dict[str, dict[str, Exercise]] = {}  # by lesson; see `provide`
 
 
 def provide(lesson: str, known: dict[str, Exercise]) -> None:
-    """Make `load` and `find` return these exercises for a lesson from now on.
+    """Make `load` and `find` return the exercises `known` for a lesson from now on.
 
-    Used in a process that runs student code, which cannot read the modules.
+    Used in a child, because a child cannot read the exercise modules.
     """
     _provided[lesson] = known
 
@@ -60,8 +60,8 @@ _loaded_from: dict[Path, None] = {}  # folders of private lessons that were load
 def folders() -> Iterator[Path]:
     """Yield the folders that contain lessons, the course's own first.
 
-    A submitted file can therefore not replace an exercise of the course. Later folders are looked up only when needed,
-    because most lookups end at the first.
+    A submitted file can therefore not replace an exercise of the course. Folders after the first are looked up only
+    when needed.
     """
     yield PACKAGED
     for folder in dict.fromkeys([Path.cwd() / "exercises", *_loaded_from]):
@@ -81,7 +81,7 @@ def bare(lesson: str) -> str:
 
 
 def load(lesson: str) -> dict[str, Exercise]:
-    """Return the exercises of a lesson by name, in the lesson's order.
+    """Return a dict from name to exercise of a lesson, in the lesson's order.
 
     Raises Unknown if there is no such lesson.
     """
@@ -128,7 +128,7 @@ def lesson_path(folder: Path, name: str) -> Path | None:
 
 
 def module_files(path: Path) -> dict[str, Path]:
-    """Return the files of a lesson by module name.
+    """Return a dict from module name to file, for the modules of a lesson.
 
     The key "" stands for a package's `__init__.py`, or for a lesson's only module.
     """
@@ -146,7 +146,7 @@ def path_of(exercise: Exercise) -> Path:
 
 @cache
 def load_path(path: Path) -> dict[str, Exercise]:
-    """Return the exercises of the lesson at `path` by name, in the lesson's order.
+    """Return a dict from name to exercise of the lesson at `path`, in the lesson's order.
 
     Raises ImportError if the package does not list its exercises.
     Raises what a module raises when it is imported.
@@ -156,7 +156,7 @@ def load_path(path: Path) -> dict[str, Exercise]:
 
 
 def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
-    """Return the exercises that a lesson's imported modules define, in the lesson's order.
+    """Return a dict from name to exercise, as a lesson's imported modules define them, in the lesson's order.
 
     `modules` maps module names to modules, with the names that `module_files` uses.
     """
@@ -167,10 +167,10 @@ def defined_in(modules: Mapping[str, ModuleType]) -> dict[str, Exercise]:
 
 
 def modules_of(lesson: str, sources: Mapping[str, str]) -> dict[str, ModuleType]:
-    """Run the source texts of a lesson's modules, and return the modules by name.
+    """Run the source texts of a lesson's modules, and return a dict from name to module.
 
     `lesson` is the dotted name for the package. `sources` maps module names to texts; a module may import only from
-    those before it. Afterwards the modules cannot be imported by name.
+    modules earlier in `sources`. Afterwards the modules cannot be imported by name.
     Raises what a source raises.
     """
     full = {name: f"{lesson}.{name}" if name else lesson for name in sources}
@@ -231,7 +231,7 @@ def _module(path: Path, name: str = "") -> ModuleType:
 def _occupy(lesson: str, module: ModuleType) -> None:
     """Make `module` the package that relative imports of `lesson` use.
 
-    Two folders may hold lessons of the same name, and the other one's modules are forgotten.
+    If a lesson of the same name was imported from another folder, its modules are removed from `sys.modules`.
     """
     if sys.modules.get(lesson) is not module:
         for each in [name for name in sys.modules if name.startswith(f"{lesson}.")]:
@@ -250,7 +250,7 @@ def key_beside(path: Path) -> Path:
 
 
 def keys(lesson: str) -> dict[str, Any]:
-    """Return a lesson's key as JSON data by exercise. `Expected.from_json` reads an entry."""
+    """Return a lesson's key: a dict from exercise name to JSON data for `Expected.from_json`."""
     return _read_json(key_path(lesson))
 
 

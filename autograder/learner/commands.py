@@ -47,7 +47,7 @@ def start(lesson: str = "", *, language: str | None = None) -> Reply:
 def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
     """Return the learner's notebook as last saved.
 
-    The points in it may differ from the exercises' own, because an instructor can change them.
+    The points in the notebook may differ from those in the exercise modules, because an instructor can change them.
     """
     from .points import saved_notebook
 
@@ -55,7 +55,7 @@ def _saved_notebook(known: dict[str, Exercise]) -> LessonNotebook:
 
 
 def _attend() -> None:
-    """Switch on, in IPython, explanations of torch's errors and the record of the source of cells that run."""
+    """Make IPython explain torch's errors and record the source of each cell that is run."""
     from .ready import remember_cells
     from .tracebacks import explain_torch_errors
 
@@ -128,7 +128,7 @@ def _with_worth(exercise: Exercise, verdict: Verdict) -> Verdict:
 
 
 def hint(name: str = "", number: int | None = None) -> Reply:
-    """Return a hint for exercise `name`: hint `number`, or else the next one.
+    """Return hint number `number` for exercise `name`, or the next hint if `number` is None.
 
     An exercise has three hints, which cost no points.
     """
@@ -150,7 +150,7 @@ def hint(name: str = "", number: int | None = None) -> Reply:
 def solution(name: str = "", *, give_up: bool = False) -> Reply:
     """Return the course's solution of exercise `name` and alternatives to it.
 
-    The learner must have passed the check, or call with `give_up=True`.
+    If the learner has not passed the check and `give_up` is False, the reply only says so.
     """
     from ..authoring.source import solutions
 
@@ -184,9 +184,11 @@ def reproduce(name: str) -> Case | Reply:
 
 
 def progress() -> Table | Reply:
-    """Return a table of all exercises checked so far: state, points and number of checks.
+    """Return a table of all exercises checked so far.
 
-    The progress is stored in a file and survives a restart of the kernel.
+    Each row shows an exercise's state, its points and the number of checks.
+
+    The history of checks is stored in a file and survives a restart of the kernel.
     """
     done = standings()
     if not done:
@@ -210,10 +212,10 @@ def progress() -> Table | Reply:
 
 
 def ready(path: str | None = None) -> Table | Reply:
-    """Rehearse handing in: run the saved notebook in a fresh process.
+    """Try the notebook before it is handed in: run the saved file in a fresh process.
 
-    Returns a table of its points, with the problems to fix below it. `path` is needed only if the notebook's path
-    cannot be detected.
+    Returns a table of the notebook's points, with a list of problems to fix below the table. `path` is needed only if
+    the notebook's path cannot be detected.
     """
     from .ready import rehearse
 

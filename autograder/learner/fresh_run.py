@@ -1,7 +1,7 @@
 """Program that runs a whole notebook: `python -m autograder.learner.fresh_run FILE SECONDS`.
 
 Prints JSON: the notebook with its outputs, and whether its kernel died. A separate program cannot disturb the learner's
-kernel, and the learner can interrupt it there.
+kernel, and the learner can interrupt the program.
 """
 
 from __future__ import annotations

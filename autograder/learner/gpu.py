@@ -27,7 +27,8 @@ Measured = dict[str, "bool | int | float"]  # bytes, counts or flags by label
 def on_gpu(measure: Callable[[], Measured]) -> Table | Reply:
     """Return a table of the values that `measure()` returns.
 
-    `measure` is called if this machine has a GPU; else its recording is read. A reply says so if there is neither.
+    If this machine has a GPU, `measure` is called; else its recording is read. If there is no recording either, a
+    `Reply` says so.
     """
     if torch.cuda.is_available():
         return _table("gpu.here", measure(), device=torch.cuda.get_device_name(), torch=torch.__version__)

@@ -53,9 +53,10 @@ def verdicts() -> Iterator[Verdict]:
 
 @dataclass
 class Standing:
-    """A learner's best and first verdict on an exercise, and `checks`.
+    """The best and the first verdict on an exercise, and `checks`.
 
-    `checks` is the number of checks of complete answers. A check of an unfinished answer does not count.
+    `checks` is the number of times that the learner checked a complete answer. A check of an unfinished answer does not
+    count.
     """
 
     best: Verdict
@@ -64,7 +65,7 @@ class Standing:
 
 
 def standings() -> dict[str, Standing]:
-    """Return the standing of each exercise by its name, from the whole history."""
+    """Return a dict from exercise name to its `Standing`, computed from the whole history."""
     found: dict[str, Standing] = {}
     for verdict in verdicts():
         if verdict.state not in ("passed", "not yet"):

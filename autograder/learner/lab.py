@@ -57,8 +57,8 @@ def has_screen(environ: Mapping[str, str]) -> bool:
 def environment(work: Path, language: str) -> dict[str, str]:
     """Return environment variables for a JupyterLab in `language`.
 
-    Its default settings are written to `work/.jupyter`, which is put first on Jupyter's configuration path. The
-    learner's own settings, such as theme and keys, still apply.
+    Default settings for this JupyterLab are written to `work/.jupyter`, which is put first on Jupyter's configuration
+    path. The learner's own settings, such as theme and keys, still apply.
     """
     defaults = {
         "@jupyterlab/translation-extension:plugin": {"locale": LOCALES[language]},

@@ -16,7 +16,10 @@ from .working_copy import Unreadable, read_notebook
 
 @dataclass(frozen=True)
 class LessonNotebook:
-    """A notebook as JSON data, with its lesson's exercises by name."""
+    """A notebook as JSON data, with its lesson's exercises.
+
+    `exercises` is a dict from exercise name to exercise.
+    """
 
     cells: list[dict[str, Any]]
     metadata: dict[str, Any]
@@ -24,7 +27,7 @@ class LessonNotebook:
 
     @property
     def by_grade_id(self) -> dict[str, dict[str, Any]]:
-        """Cells by grade id. Of two cells with the same grade id the last is taken, as nbgrader does."""
+        """A dict from grade id to cell. Of two cells with the same grade id the last is taken, as nbgrader does."""
         named = {str(nbgrader_of(cell).get("grade_id", "")): cell for cell in self.cells}
         return {grade_id: cell for grade_id, cell in named.items() if grade_id}
 
@@ -65,7 +68,7 @@ def saved_notebook(exercises: dict[str, Exercise]) -> LessonNotebook:
 def this_notebook() -> str | None:
     """Return the path of this kernel's notebook, as VS Code or Jupyter's server tells it.
 
-    Returns None if neither does.
+    Returns None if neither VS Code nor the server tells it.
     """
     from IPython import get_ipython
 

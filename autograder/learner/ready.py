@@ -83,7 +83,7 @@ class FreshRun(LessonNotebook):
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """Verdicts by exercise, read from the output of the exercise's check cell."""
+        """A dict from exercise name to verdict, read from the outputs of the check cells."""
         found = {}
         for name in self.exercises:
             for output in self.by_grade_id.get(f"check-{name}", {}).get("outputs", []):

@@ -12,8 +12,8 @@ from ..checking.verdict import Verdict
 class Session:
     """The state of one kernel, kept between commands.
 
-    `language` and `lesson` are the arguments of `start`. `last` holds the last verdict on each exercise, `hints` the
-    number of the last hint shown, both by exercise.
+    `language` and `lesson` are the arguments of `start`. `last` is a dict from exercise name to the last verdict.
+    `hints` is a dict from exercise name to the number of the last hint shown.
     """
 
     language: str | None = None
@@ -33,6 +33,6 @@ SESSION = Session()
 def being_graded() -> str:
     """Return "autograde" or "validate" if nbgrader runs this notebook, else "".
 
-    In these cases nothing is written to the home folder.
+    While nbgrader runs the notebook, the package writes nothing to the home folder.
     """
     return os.environ.get("NBGRADER_EXECUTION", "")

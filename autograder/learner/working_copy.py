@@ -46,7 +46,7 @@ class Answer:
 class Copy:
     """The working copy of one lesson, as found on disk.
 
-    `answers` holds its answers by grade id.
+    `answers` is a dict from grade id to answer.
     """
 
     path: Path
@@ -76,7 +76,8 @@ def prepare(work: Path, language: str, notebooks: Path = REPOSITORY / "notebooks
 def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Text]:
     """Update one working copy from the notebook `built`, and yield messages for the learner.
 
-    `state` is what the file `.autograder.json` holds; it is updated, too.
+    `state` is the content of the file `.autograder.json`. This function changes `state`, and the caller writes the
+    file.
     """
     (other_language,) = (each for each in LANGUAGES if each != language)
     target, elsewhere = work / language / built.name, work / other_language / built.name
@@ -112,7 +113,7 @@ def _update(built: Path, work: Path, language: str, state: State) -> Iterator[Te
 
 
 def _latest(own: Copy | None, other: Copy | None) -> dict[str, tuple[Answer, Copy]]:
-    """Return by grade id the answer that was changed last, and the copy that holds it.
+    """Return a dict from grade id to the answer that was changed last, and the copy that holds this answer.
 
     `own` is the copy to update, `other` the copy in the other language. Stubs are left out. Of two equal answers the
     one in `own` is taken.
@@ -192,8 +193,9 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
     """Return the working copy at `path`, or None if there is no file.
 
-    `fresh` is the built notebook with stubs. `remembered` says when an answer last changed, by digests of its text. An
-    answer without an entry there is as old as its file.
+    `fresh` is the built notebook with stubs. `remembered` holds, for the answers that an earlier `autograder lab`
+    found, the digest of the text and the time of its last change. If the text has changed since, the answer is as old
+    as its file.
     """
     if not path.exists():
         return None
@@ -227,9 +229,10 @@ def _checksum(cell: dict[str, Any]) -> object:
 
 
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
-    """Put answers (source by grade id) into their cells.
+    """Put answers into their cells.
 
-    Returns whether any cell changed. In that case all outputs are cleared, because they may not match the answers.
+    `answers` is a dict from grade id to source code. Returns whether any cell changed. In that case all outputs are
+    cleared, because they may not match the answers.
     """
     cells = _answer_cells(notebook)
     different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]
@@ -275,7 +278,7 @@ def _write(path: Path, data: bytes) -> None:
 def _load(path: Path) -> State:
     """Return the state that `autograder lab` stored in `.autograder.json`, or {} if the file is missing or invalid.
 
-    If the state is {}, the caller takes the answers from that language's notebook which was changed last.
+    If the state is {}, answers are taken from the copy whose file was changed last, English or Russian.
     """
     try:
         state = json.loads(path.read_bytes())
