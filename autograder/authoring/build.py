@@ -50,9 +50,9 @@ class Collection:
         return [read(path) for stem, path in files.items() if stem in wanted]
 
     def exercises(self, lesson: Lesson) -> dict[str, Exercise]:
-        """Return the exercises of a lesson by name.
+        """Return a dict from name to exercise of a lesson.
 
-        Raises BrokenSource if their module is missing or cannot be imported.
+        Raises BrokenSource if the exercise modules are missing or cannot be imported.
         """
         if _is_page(lesson):
             return {}
@@ -74,7 +74,7 @@ class Collection:
         return exercises.key_beside(self.path(lesson))
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """Return the content of every file built from a lesson source, by path. Writes nothing.
+        """Return a dict from path to content for every file built from a lesson source. Writes nothing.
 
         Raises BrokenSource if the lesson cannot be built.
         """
@@ -108,7 +108,7 @@ class Private(Collection):
         return super().read(names)
 
     def files(self, lesson: Lesson) -> dict[Path, str | bytes]:
-        """Return the content of every file built from a lesson source, by path.
+        """Return a dict from path to content for every file built from a lesson source.
 
         Includes copies of data files beside the lesson source.
         Raises BrokenSource if the lesson cannot be built.
@@ -149,9 +149,9 @@ def _is_page(lesson: Lesson) -> bool:
 
 
 def _origin(error: BaseException, modules: Mapping[str, Path]) -> tuple[Path, int]:
-    """Return file and line, in one of `modules`, at which `error` arose.
+    """Return the exercise module and the line in it at which `error` arose.
 
-    `modules` are the files of a lesson's exercises. For a syntax error return the place of that error.
+    `modules` is a dict from module name to file. If `error` is a syntax error, return the place of that error.
     """
     files = {path.resolve(): path for path in modules.values()}
     if isinstance(error, SyntaxError) and error.filename and (file := files.get(Path(error.filename).resolve())):
@@ -217,7 +217,10 @@ def _same_value(old: object, new: object, rtol: float) -> bool:
 
 
 def write(files: Mapping[Path, str | bytes]) -> Iterator[Path]:
-    """Write the files whose content on disk differs, and yield their paths. `files` holds the new content by path."""
+    """Write the files whose content on disk differs, and yield their paths.
+
+    `files` is a dict from path to new content.
+    """
     for path in stale(files):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_encoded(files[path]))

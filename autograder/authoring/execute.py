@@ -21,9 +21,10 @@ from .source import CHECK, BrokenSource, Cell, Lesson, without_solution
 
 @dataclass
 class Ran:
-    """The functions, classes and tables that a lesson's cells define, by exercise.
+    """The functions, classes and tables that a lesson's cells define.
 
-    `given` holds given code. `alternatives` are by exercise, then by a name such as "twice.1".
+    `solutions`, `stubs` and `given` (given code) are dicts from exercise name to object. In `alternatives`, each
+    exercise name has a dict from a name such as "twice.1" to object.
     """
 
     solutions: dict[str, object] = field(default_factory=dict)
@@ -45,9 +46,9 @@ def run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 
 @contextlib.contextmanager
 def _beside_its_files(lesson: Lesson) -> Iterator[None]:
-    """Change into a copy of the lesson's data files for the block.
+    """Change into a folder with copies of the lesson's data files inside the `with` block.
 
-    Cells that write files then change none of the originals.
+    A cell that writes files then changes no original file.
     """
     if not lesson.files.is_dir():
         yield
@@ -90,8 +91,8 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
     """Check the exercise names in a lesson source's cells.
 
-    The grader takes the name from the call `check("name")`, the gradebook from the tag of the cell. If they differed,
-    everybody would earn 0 points.
+    The grader takes the name from the call `check("name")`, the gradebook from the tag of the cell. If the two names
+    differed, everybody would earn 0 points.
     Raises BrokenSource if an exercise is unknown or a check cell checks another exercise.
     """
     for cell in lesson.cells:

@@ -4,9 +4,9 @@
 - Every mistake is rejected and recognised as itself on 20 seeds.
 - At least three other right answers pass.
 - No senseless answer, such as one that raises, makes the checker itself fail.
-- No helper function of the exercise's module passes: a submission could get hold of it.
+- No helper function in the exercise's module passes as an answer: a submission could call that function.
 - Every text exists in English and in Russian, with equally many code spans.
-- The line under the heading states kind, difficulty, minutes and points as the module does.
+- The line under the exercise's heading states kind, difficulty, minutes and points as the module does.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 class Report:
     """The results of the gate for one exercise.
 
-    The exercise passes if `problems` is empty. `alternatives` and `mistakes` hold by name the state, or the mistake
-    that was recognised.
+    The exercise passes if `problems` is empty. `alternatives` is a dict from name to the state of the verdict.
+    `mistakes` is a dict from name to the mistake that was recognised, or None.
     """
 
     lesson: str
@@ -91,8 +91,8 @@ def _verify(exercise: Exercise, ran: Ran, left: Mapping[str, Any]) -> Report:
     def verdicts(answer: object, seen: Mapping[str, Sequence[Run]] = {}) -> list[Verdict]:
         """Return the verdict on an answer for each seed.
 
-        `seen` holds earlier observations by seed. The public seed is observed again in any case, because the result
-        must be the same each time.
+        `seen` is a dict from seed to earlier observations. The public seed is observed again in any case, because the
+        result must be the same each time.
         """
         code = code_digest(answer)
         runs = {**seen, PUBLIC_SEED: observe(exercise, answer, PUBLIC_SEED)}

@@ -1,6 +1,6 @@
 """Notebooks made from lesson sources, for instructors and for students.
 
-An instructor's has English and Russian prose, a student's one language.
+An instructor's notebook has English and Russian prose, a student's notebook has one language.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEXT_STUB = "YOUR ANSWER / ВАШ ОТВЕТ"
 class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
     """nbgrader's preprocessor that removes solutions, extended by given code.
 
-    An exercise's given code, if any, is put in place of the solution, else a stub.
+    A solution is replaced by the exercise's given code. If there is no given code, it is replaced by a stub.
     """
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, cell_index: int) -> tuple[NotebookNode, Any]:
@@ -42,7 +42,8 @@ class ClearSolutions(preprocessors.ClearSolutions):  # type: ignore[misc]
 class OneLanguage(TagRemovePreprocessor):  # type: ignore[misc]
     """A preprocessor that removes the cells of the other language.
 
-    The base class is nbconvert's tag preprocessor. This one also writes the language into the notebook's metadata.
+    The base class is nbconvert's preprocessor that removes cells by tag. This class also writes the language into the
+    notebook's metadata.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -68,7 +69,9 @@ def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
 
 
 def settings(language: str) -> dict[str, dict[str, Any]]:
-    """Return the settings of `ClearSolutions` and `OneLanguage`, by class name, for a release in `language`.
+    """Return the settings of `ClearSolutions` and `OneLanguage` for a release in `language`.
+
+    The result is a dict from class name to settings.
 
     nbgrader's configuration of a course uses these settings, too.
     """

@@ -43,7 +43,7 @@ def _parsed(texts: tuple[tuple[str, str], ...]) -> LessonSource:
 
 
 def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
-    """Return the functions and classes that remain in redacted copies of the exercises' modules, by name."""
+    """Return a dict from name to function or class that remains in redacted copies of the exercises' modules."""
     found: dict[str, Any] = {}
     for path in sorted({path_of(each) for each in exercises}):
         for module in modules_of(f"redacted_exercises.{path.stem}", read_lesson(path).redacted()).values():
@@ -55,7 +55,10 @@ def helpers(exercises: Iterable[Exercise]) -> dict[str, Any]:
 
 
 class _Module:
-    """The text of one module, with its statements by name."""
+    """The text of one module, and its parsed statements.
+
+    `bound` is a dict from a name to the statement that defines the name.
+    """
 
     def __init__(self, text: str) -> None:
         self.lines, self.body = text.split("\n"), ast.parse(text).body
@@ -75,9 +78,9 @@ class LessonSource:
 
     @cached_property
     def tried(self) -> dict[str, list[str]]:
-        """Names of the programs that a learner's test must judge, by exercise.
+        """A dict from exercise name to the names of the programs that a learner's test must accept or reject.
 
-        The cases of such an exercise use these names together with `Lineup`.
+        Only exercises whose cases contain a `Lineup` of programs are in the dict.
         """
         found: dict[str, list[str]] = {}
         for node, module in self._home.items():
@@ -88,10 +91,10 @@ class LessonSource:
         return found
 
     def redacted(self) -> dict[str, str]:
-        """Return the redacted text of each module by name.
+        """Return a dict from module name to the module's redacted text.
 
-        Bodies of programs are `...`, and code that only programs use is removed. Lines keep their numbers. A module
-        follows the modules that it imports from.
+        Bodies of programs are `...`, and code that only programs use is removed. Lines keep their numbers. In the dict,
+        a module follows the modules that it imports from.
         """
         stubs = set(self._programs())
         kept = self._reached([node for node in self._home if is_public(node)], stubs)
@@ -124,7 +127,7 @@ class LessonSource:
         return "\n".join(lines)
 
     def _programs(self) -> Iterator[ast.stmt]:
-        """Yield the statements that define mistakes, and those that define the programs for a learner's test.
+        """Yield the statements that define mistakes, and the statements that define the programs for a learner's test.
 
         A mistake is registered by a decorator or by a call.
         """
@@ -205,7 +208,7 @@ def _replace(node: ast.stmt, lines: list[str], text: str) -> None:
 def _empty_body(node: ast.stmt, lines: list[str]) -> None:
     """Replace the body of a function in `lines` by `...`.
 
-    Of a class, the bases are removed, too, because an inherited method may be a right answer.
+    If `node` is a class, its base classes are removed, too, because an inherited method may be a right answer.
     """
     assert isinstance(node, Definition)
     line, last = first_line(node.body[0]) - 1, last_line(node)

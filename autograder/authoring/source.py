@@ -2,7 +2,8 @@
 
 A lesson source is a Python file in jupytext's percent format: a line `# %%` begins a cell. Attributes on that line say
 what the cell is. `tags` is "en" or "ru" for prose, "fact" for an assertion that backs the prose, "picture" for a plot.
-The cells of an exercise have its name as `answer`, `given`, `alternative`, `check` or `written`.
+A cell of an exercise has one of the attributes `answer`, `given`, `alternative`, `check` and `written`, with the
+exercise's name as value.
 This reader needs only the standard library, because `autograder verify` must run wherever torch does. A test compares
 it with jupytext.
 """
@@ -102,7 +103,7 @@ class Lesson:
         return int(self.cells[0].metadata.get("reading", 0)) if self.cells else 0
 
     def titles(self) -> dict[str, str]:
-        """Return the title of the lesson by language."""
+        """Return a dict from language to the title of the lesson."""
         found: dict[str, str] = {}
         for cell in self.cells:
             heading = re.match(r"# (.+)", cell.source)

@@ -30,8 +30,8 @@ def names_loaded(node: ast.AST) -> Iterator[str]:
 def is_public(node: ast.stmt) -> bool:
     """Return whether a statement remains in a redacted exercise module.
 
-    These are imports, exercises, their cases, the list of exercises, mistakes (without bodies), and statements that
-    bind no name. Wrong entries of tables do not remain.
+    Imports, exercises, their cases, the list of exercises, and statements that bind no name remain. Mistakes remain,
+    too, but their bodies are emptied. Wrong entries of tables do not remain.
     """
     if isinstance(node, Definition):
         registers = (owner(each, "cases") or owner(each, "mistake") for each in node.decorator_list)
@@ -60,7 +60,7 @@ def owner(node: ast.expr, attribute: str) -> str | None:
 
 
 def calls(node: ast.AST, name: str | None = None) -> Iterator[ast.Call]:
-    """Yield the calls inside `node`; only those of the function `name` if it is given."""
+    """Yield the calls inside `node`. If `name` is not None, yield only calls of the function `name`."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and (name is None or (isinstance(each.func, ast.Name) and each.func.id == name)):
             yield each

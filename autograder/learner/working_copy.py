@@ -180,7 +180,10 @@ def _source(cell: dict[str, Any]) -> str:
 
 
 def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return answer cells by grade id. Of two cells with the same grade id the last is taken, as nbgrader does."""
+    """Return a dict from grade id to answer cell.
+
+    Of two cells with the same grade id the last is taken, as nbgrader does.
+    """
     found = {}
     for cell in notebook["cells"]:
         ours = cell["metadata"].get("nbgrader")

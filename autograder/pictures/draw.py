@@ -23,7 +23,7 @@ from .text_form import error_said, text_is_enough
 class Picture:
     """A picture of a graph as SVG, PNG and text.
 
-    `graph` is a snapshot made when `draw` was called. `opening` holds a title and sentences that replace the usual
+    `graph` is the graph as it was when `draw` was called. `opening` holds a title and sentences that replace the usual
     beginning of the caption.
     """
 

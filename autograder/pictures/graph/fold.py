@@ -22,7 +22,7 @@ _LONGEST = 64  # longest pattern in nodes; a longer one is a part of a model and
 def fold(graph: Graph) -> Graph:
     """Return a graph that is small enough to draw.
 
-    That is `graph` itself, or a copy with folded nodes and a note that says so.
+    The result is `graph` itself, or a copy with folded nodes and a note that says so.
     """
     if _fits(graph):
         return graph
@@ -57,7 +57,7 @@ def _width(graph: Graph) -> int:
 
 
 def _below(graph: Graph) -> dict[int, list[int]]:
-    """Return the ids of the nodes to which each node sends gradients."""
+    """Return a dict from node id to the ids of the nodes to which the node sends gradients."""
     below: dict[int, list[int]] = {}
     for edge in graph.edges:
         if edge.target is not None:
@@ -72,7 +72,7 @@ def _steps(graph: Graph) -> int:
 def _without_repetitions(graph: Graph) -> Graph:
     """Fold repeated patterns of nodes until the graph fits, the most repeated first.
 
-    The first repetition is kept, and one node replaces the others.
+    The first repetition is kept, and one node replaces the other repetitions.
     """
     while not _fits(graph):
         beside = _beside(graph)
@@ -88,7 +88,7 @@ def _without_repetitions(graph: Graph) -> Graph:
 def _beside(graph: Graph) -> dict[int, int]:
     """Return the nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
 
-    The result maps the id of each to the id of the node from which its gradient comes.
+    The result is a dict from the id of each of these nodes to the id of the node from which its gradient comes.
     """
     users: dict[int, list[int]] = {}
     ways: dict[int, list[int | None]] = {}
@@ -143,10 +143,10 @@ def _by_module(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """Return by node id the path of the module to which the node belongs, as a tuple of names.
+    """Return a dict from node id to the path, as a tuple of names, of the module to which the node belongs.
 
-    That is the module of the parameters that the node uses. A node without parameters belongs where the nodes that made
-    its inputs belong.
+    A node belongs to the module of the parameters that it uses. A node without parameters belongs where the nodes that
+    made its inputs belong.
     """
     below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}
@@ -246,7 +246,7 @@ def _merged(edges: tuple[Edge, ...], first: Mapping[int, int]) -> tuple[Edge, ..
 def _still_seen(graph: Graph) -> tuple[Tensor, ...]:
     """Return the tensors that the folded graph still shows.
 
-    These are outputs, and tensors at edges or in nodes that are not folded.
+    The graph shows its outputs, and the tensors at edges or in nodes that are not folded.
     """
     whole = {node.id for node in graph.nodes if node.count == 1}
     seen = {*graph.outputs, *(edge.tensor for edge in graph.edges), *(node.leaf for node in graph.nodes)}

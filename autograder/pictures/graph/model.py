@@ -1,8 +1,8 @@
 """Data classes for graphs and for backward passes.
 
-None of them refers to a tensor or a node of torch. A graph therefore keeps no memory alive and never changes.
-`read.read_graph` makes a `Graph`, `record.run_backward` makes a `Run`. The id of a node or tensor is its position in
-the tuples of the graph before folding.
+No object of these classes refers to a tensor or a node of torch. A graph therefore keeps no memory alive and never
+changes. `read.read_graph` makes a `Graph`, `record.run_backward` makes a `Run`. The id of a node or tensor is its
+position in the tuples of the graph before folding.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ class Node:
     """A node of a graph, which is one step of backward.
 
     For an AccumulateGrad node, `leaf` is the id of the tensor whose `.grad` the node adds to. If several outputs were
-    drawn, `lane` is the id of the one whose graph contains the node. `lane` is None if several of their graphs do.
-    After folding, one node may stand for several: `count` is their number, and `inside` counts them by name. `repeats`
-    is the number of folded repetitions of the nodes drawn before. `label` is the name of a folded module.
+    drawn, `lane` is the id of the only output whose graph contains the node. `lane` is None if the graphs of several
+    outputs contain the node. After folding, one node may stand for several: `count` is the number of nodes. `inside`
+    holds pairs: a node's name, and the number of nodes with this name. `repeats` is the number of folded repetitions of
+    the nodes drawn before. `label` is the name of a folded module.
     """
 
     id: int
@@ -139,9 +140,9 @@ class Edge:
 class Graph:
     """A graph as data: nodes, edges, tensors, and the drawn outputs.
 
-    Nodes come before those that made their inputs. `notes` are the sentences of the caption, for example why there is
-    no graph. `size` is the number of nodes before folding. `alone` has an entry for each of several outputs: its id,
-    and the bytes that its graph alone would keep.
+    A node comes before the nodes that made its inputs. `notes` are the sentences of the caption, for example why there
+    is no graph. `size` is the number of nodes before folding. If several outputs were drawn, `alone` has a pair for
+    each: the id of the output, and the bytes that its graph alone would keep.
     """
 
     nodes: tuple[Node, ...]
@@ -201,7 +202,7 @@ class Sent:
 
     It is the gradient for input number `slot` of the sending node. `before` and `after` are the sums that wait at the
     target, without and with this gradient. This is gradient `number` (from 1) of `count` that can arrive there.
-    `before` is None for the first one.
+    `before` is None for the first gradient.
     """
 
     slot: int
@@ -245,10 +246,10 @@ class Change:
 class Frame:
     """One recorded step of a backward pass: one node ran.
 
-    `node` is its id. `arrived` holds the gradient for each output of the node, `sent` those for its inputs. `hooks` are
-    the names of the learner's hooks that ran, and `changes` what they changed. `freed` is the number of bytes that a
-    plain backward() would free at this step. `retained` holds pairs: the number of an output, and the gradient that
-    `retain_grad()` kept for it.
+    `node` is its id. `arrived` holds the gradient for each output of the node, `sent` the gradients for its inputs.
+    `hooks` are the names of the learner's hooks that ran, and `changes` what they changed. `freed` is the number of
+    bytes that a plain backward() would free at this step. `retained` holds pairs: the number of an output, and the
+    gradient that `retain_grad()` kept for it.
     """
 
     node: int

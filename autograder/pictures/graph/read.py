@@ -101,9 +101,9 @@ def refusal(tensor: torch.Tensor) -> str | None:
 
 
 def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
-    """Return by node the only output that needs the node.
+    """Return a dict from node to the only output that needs the node.
 
-    `behind` maps outputs to the nodes of their graphs. Nodes that several outputs need are left out.
+    `behind` is a dict from the id of an output to the nodes of its graph. Nodes that several outputs need are left out.
     """
     leading: dict[Any, list[int]] = {}
     for output, nodes in behind.items():
@@ -115,7 +115,7 @@ def _lanes(behind: Mapping[int, list[Any]]) -> dict[Any, int]:
 def _bytes_of(nodes: list[Any], kept: Mapping[Any, Mapping[int, int]]) -> int:
     """Return the bytes of the storages that `nodes` keep.
 
-    `kept` maps nodes to sizes by storage. Each storage counts once.
+    `kept` is a dict from node to a dict from storage key to bytes. Each storage counts once.
     """
     return sum({key: size for node in nodes for key, size in kept[node].items()}.values())
 
@@ -148,7 +148,8 @@ def _fill_in_saved(
 ) -> dict[Any, dict[int, int]]:
     """Add saved tensors to `nodes`, and saved constants to the `edges` that end at a constant.
 
-    Returns by node the storages that the node keeps, as a dict from key to bytes. Storages of inputs are left out.
+    Returns a dict from node to the storages that the node keeps. These are a dict from storage key to bytes. Storages
+    of inputs are left out.
     """
     attributes: dict[type, list[str]] = {}  # cached by node type: `dir` is slow
     stops: dict[int, list[int]] = {}  # node -> positions of its edges without a target

@@ -46,9 +46,9 @@ def may_get_grad(tensor: torch.Tensor) -> bool:
 
 @contextmanager
 def every_grad_put_back(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Let backward passes in the block accumulate into copies of every `.grad`.
+    """Let backward passes in the `with` block accumulate into copies of every `.grad`.
 
-    After the block, each tensor has its original `.grad` again: the same object, unchanged.
+    After the `with` block, each tensor has its original `.grad` again: the same object, unchanged.
     """
     before = []
     with unnoticed():

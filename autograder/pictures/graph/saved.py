@@ -21,7 +21,7 @@ _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 def storages(tensor: torch.Tensor) -> list[tuple[int, int]]:
     """Return key and bytes of each storage of `tensor`.
 
-    A sparse tensor has several. The list is empty if torch does not reveal them.
+    A sparse tensor has several storages. The list is empty if torch does not reveal the storages.
     """
     try:
         storage = tensor.untyped_storage()
@@ -57,7 +57,7 @@ def saved_by(node: Any, attributes: list[str]) -> Iterator[tuple[Saved, torch.Te
 
 
 def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
-    """Yield a `Saved` and the tensor for each tensor kept under `name`, which may be several.
+    """Yield a `Saved` and the tensor for each tensor that `node` keeps in its attribute `name`.
 
     Raises torch's error if the saved tensors have been freed.
     """
@@ -87,8 +87,8 @@ def _rows(node: Any, name: str) -> Iterator[tuple[Saved, torch.Tensor | None]]:
 def _error_of_unpacking(node: Any, name: str, one: Any, raw: Any) -> Exception | None:
     """Return the error that backward would get for one saved tensor, or None.
 
-    `one` is torch's SavedTensor, which no hook has packed. `raw` is the value of the node's attribute, which may hold
-    several of them.
+    `one` is torch's SavedTensor, which no hook has packed. `raw` is the value of the node's attribute: one SavedTensor
+    or several.
     """
     several = isinstance(raw, (tuple, list))
     try:
@@ -138,7 +138,7 @@ _FOR_EVER = -1
 def saved_storages(loss: torch.Tensor, graph: Graph) -> Storages:
     """Return key and bytes of the storages that only the graph keeps.
 
-    The result is a list per node, with a list per saved tensor.
+    The result has an entry for each node, which has an entry for each saved tensor: a list of pairs of key and bytes.
     """
     with unnoticed():
         return [_of(node, graph, index) for index, node in enumerate(graph_nodes(loss))]

@@ -15,8 +15,9 @@ from .torch_objects import brief, dtype_of, is_number, name_of, safely, shape_of
 class Registry:
     """The `Tensor` records of one graph, one per tensor.
 
-    A record is called by its position in `records`, an int. `ids` gives the number of each node of torch. `named` holds
-    the caller's variables. The registry keeps torch's tensors alive; `records` does not.
+    Methods return the position of a record in `records`, an int, instead of the record itself. `ids` is a dict from a
+    node of torch to its number. `named` holds the caller's variables. The registry keeps torch's tensors alive;
+    `records` does not.
     """
 
     def __init__(self, ids: dict[Any, int], named: list[tuple[str, torch.Tensor]]) -> None:
@@ -49,11 +50,11 @@ class Registry:
         return None if node is None else self.ids.get(node)
 
     def at(self, node: int, output: int) -> int | None:
-        """Return the record of output number `output` of a node, or None."""
+        """Return the position of the record of output number `output` of a node, or None."""
         return self._made.get((node, output))
 
     def record(self, tensor: torch.Tensor, kind: Kind | None = None) -> int:
-        """Return the record of `tensor`, after adding it if there is none.
+        """Return the position of the record of `tensor`. Add a record if there is none.
 
         If two Python objects are the same output of a node, they share a record with both names.
         """
@@ -79,8 +80,8 @@ class Registry:
     def note_views(self) -> None:
         """Set `view_of` in the record of each view.
 
-        It is the record of the base, if the base has a name, is in the graph or requires grad. Otherwise it is the
-        record of a leaf with the same storage, if there is one.
+        If the base has a name, is in the graph or requires grad, `view_of` points to the record of the base. Otherwise
+        it points to the record of a leaf with the same storage, if there is one.
         """
         for tensor, index in [*self._objects.values()]:
             base = tensor._base
@@ -106,7 +107,7 @@ class Registry:
         return None
 
     def input_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the record of the leaf or named constant that owns the storage of `tensor`, or None.
+        """Return the position of the record of the leaf or named constant that owns the storage of `tensor`, or None.
 
         An example is `w` for `w.t()`. A tensor that the graph computed is no input, although a detached alias of it may
         have a name.
@@ -119,7 +120,7 @@ class Registry:
         return None
 
     def known(self, tensor: torch.Tensor) -> int | None:
-        """Return the record of `tensor`, or None if there is none."""
+        """Return the position of the record of `tensor`, or None if there is no record."""
         if id(tensor) in self._objects:
             return self._objects[id(tensor)][1]
         maker = self.maker(tensor)

@@ -13,7 +13,10 @@ _T = TypeVar("_T")
 
 @contextmanager
 def unnoticed() -> Iterator[None]:
-    """Switch off grad mode in the block, and hide its operations from the learner's modes and tensor subclasses."""
+    """Switch off grad mode inside the `with` block.
+
+    Operations in the `with` block are also hidden from the learner's modes and tensor subclasses.
+    """
     with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
         yield
 
@@ -96,9 +99,9 @@ def _rounded(value: Any) -> str:
 
 
 def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> dict[int, list[str]]:
-    """Return the names of the hooks registered on `tensors`.
+    """Return a dict with the names of the hooks registered on `tensors`.
 
-    The key is the position in `nodes` of the node that made the tensor.
+    A key is the position in `nodes` of the node that made a tensor; the value is a list of the names of its hooks.
     """
     ids = {node: index for index, node in enumerate(nodes)}
     hooks: dict[int, list[str]] = {}

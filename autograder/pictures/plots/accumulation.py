@@ -140,7 +140,7 @@ class Accumulation(Plot):
     def _remarks(self) -> list[str]:
         """Return sentences on what the curves cannot show.
 
-        These are norms that are not finite, and passes beyond the first `SHOWN`.
+        A sentence tells of norms that are not finite, another of passes beyond the first `SHOWN`.
         """
         said, finite = [], [math.isfinite(one.before + _float(one.after)) for one in self.passes[:SHOWN]]
         if not all(finite):
@@ -153,7 +153,7 @@ class Accumulation(Plot):
     def _sawtooth(self, axes: Axes, passes: list[Pass], few: bool) -> None:
         """Draw the gradient norm.
 
-        It rises during a pass. Between passes it is level, or falls if the gradients are set to zero.
+        The norm rises during a pass. Between passes it is level, or falls if the gradients are set to zero.
         """
         for at, one in enumerate(passes, 1):
             axes.plot([at - 0.2, at + 0.2], [one.before, _float(one.after)], "-", color="C1", linewidth=2.4)
@@ -168,13 +168,13 @@ class Accumulation(Plot):
 
 
 def plot_accumulation(what: Any) -> Accumulation:
-    """Record gradients and optimizer steps while a block runs, and plot them.
+    """Record gradients and optimizer steps inside the `with` block, and plot them.
 
-    `with plot_accumulation(optimizer) as seen:` begins a block with the training loop; `seen` is then the plot. `what`
-    is an optimizer, a model, a parameter, or a list of parameters. Each backward pass that fills `.grad` is recorded:
-    its loss, the norm of all gradients before and after, and the optimizer steps that follow. Recording does not change
-    the block, and leaves no hook. Never raises: for another `what` the plot says what is expected, and the block runs
-    all the same.
+    `with plot_accumulation(optimizer) as seen:` begins a `with` block that contains the training loop; `seen` is then
+    the plot. `what` is an optimizer, a model, a parameter, or a list of parameters. Each backward pass that fills
+    `.grad` is recorded: its loss, the norm of all gradients before and after, and the optimizer steps that follow.
+    Recording does not change the results, and leaves no hook. Never raises: for another `what` the plot says what is
+    expected, and the `with` block runs all the same.
     """
     language = SESSION.speaks
     watched, note = _watched(what), None

@@ -111,7 +111,10 @@ class Refused(Plot):
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """Use the course's matplotlib style in the block, or the default style if the course's file is missing."""
+    """Use the course's matplotlib style inside the `with` block.
+
+    If the course's style file is missing, matplotlib's default style is used.
+    """
     wanted = ["default", str(STYLE)] if STYLE.is_file() else ["default"]
     with _ONE, warnings.catch_warnings(), style.context(wanted), rc_context(_ALWAYS):
         # A letter that the font lacks is a box in the PNG. A warning on stderr would cost a graded cell its points.

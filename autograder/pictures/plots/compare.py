@@ -39,7 +39,7 @@ def refusal(command: str, ways: Sequence[Any]) -> Note | None:
 
 
 def names(ways: Sequence[Any]) -> list[str]:
-    """Return names for the functions `ways`. A name that occurs again gets a number."""
+    """Return names for the functions `ways`. If several functions have the same name, a number is added to the name."""
     found: list[str] = []
     for way in ways:
         while isinstance(way, functools.partial):
@@ -63,9 +63,9 @@ _identity = object.__hash__  # like `id`, but raises no audit event, for which g
 class Trace:
     """Bytes of the tensor storages that operations make, over time.
 
-    `now` is the number of bytes alive, `peak` its maximum so far. `samples` holds `now` after each op, and `settled`
-    holds it just before the next op. `label` is stored with each new storage; the traced code may set it. `last_op` is
-    the name of the latest op.
+    `now` is the number of bytes alive, `peak` its maximum so far. `samples` holds the value of `now` after each
+    operation, `settled` its value just before the next operation. `label` is stored with each new storage; the traced
+    code may set it. `last_op` is the name of the latest operation.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Trace:
         self.now -= size
 
     def bytes_of(self) -> dict[str, int]:
-        """Return the bytes alive now, by the label that was set when they were made."""
+        """Return a dict from label to the bytes alive now. The label is the one set when a storage was made."""
         found: dict[str, int] = {}
         for label, size in self._labels.values():
             found[label] = found.get(label, 0) + size
@@ -100,7 +100,7 @@ class Trace:
 
 
 class _TraceMode(TorchDispatchMode):
-    """A dispatch mode that adds the results of ops to a `Trace`."""
+    """A dispatch mode that adds the results of operations to a `Trace`."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -126,9 +126,9 @@ class _TraceMode(TorchDispatchMode):
 
 @contextmanager
 def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
-    """Record the ops of the block in a `Trace`, which is yielded.
+    """Record the operations of the `with` block in a `Trace`, and yield the `Trace`.
 
-    Random state and the buffers of `modules` are restored after the block.
+    Random state and the buffers of `modules` are restored after the `with` block.
     """
     trace = Trace()
     with ExitStack() as stack:
@@ -142,7 +142,7 @@ def traced(modules: Sequence[torch.nn.Module] = ()) -> Iterator[Trace]:
 
 @contextmanager
 def _own_buffers(module: torch.nn.Module) -> Iterator[None]:
-    """Let a module work on copies of its buffers in the block.
+    """Let a module work on copies of its buffers inside the `with` block.
 
     Batch norm, for example, writes statistics to its buffers.
     """

@@ -35,7 +35,7 @@ class Curve:
     errors: tuple[float, ...]
 
     def near(self, index: int) -> float:
-        """Return the largest of three errors: at the step size number `index` and its two neighbours.
+        """Return the largest of three errors: the error number `index` in `errors`, and its two neighbours.
 
         A single error can be small by chance.
         """

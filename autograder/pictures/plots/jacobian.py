@@ -233,7 +233,7 @@ def _picked(vector: tuple[float, ...]) -> list[int]:
 def _outlined(vector: tuple[float, ...]) -> list[int]:
     """Return the indices of rows or columns to outline: those that `vector` does not multiply by 0.
 
-    If there is no 0, return none.
+    If `vector` has no 0, return [].
     """
     return picked if len(picked := _picked(vector)) < len(vector) else []
 
@@ -247,9 +247,9 @@ def _numbers(row: tuple[float, ...]) -> str:
 
 
 def _heat(axes: Axes, matrix: _Matrix, scale: float, written: bool, title: str, *, below: bool = False) -> None:
-    """Draw a matrix as coloured cells.
+    """Draw a matrix as coloured squares.
 
-    The colours range from -scale to scale. `written` says whether numbers are written into the cells, `below` whether
+    The colours range from -scale to scale. `written` says whether numbers are written into the squares, `below` whether
     the title is put below.
     """
     small = len(matrix) * len(matrix[0]) <= _WRITTEN

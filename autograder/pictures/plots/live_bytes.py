@@ -22,8 +22,9 @@ from .compare import Trace, failure, names, refusal, traced
 class Course:
     """Live bytes during one run of a learner's function.
 
-    `samples` holds the bytes alive after each op. `settled` holds those just before the next op, when the function may
-    have released something. `backwards` holds the numbers of the first and last op of each backward pass, from 1.
+    `samples` holds the bytes alive after each operation. `settled` holds the bytes just before the next operation, when
+    the function may have released something. `backwards` holds the numbers of the first and last operation of each
+    backward pass, counted from 1.
     """
 
     name: str
@@ -37,11 +38,11 @@ class Course:
 
     @property
     def at(self) -> int:
-        """Number of the op after which the peak is first reached, from 1."""
+        """Number of the operation after which the peak is first reached, from 1."""
         return self.samples.index(self.peak) + 1
 
     def phases(self) -> list[tuple[str, int, int]]:
-        """Return "forward" or "backward", first op and last op of each phase, in order."""
+        """Return a tuple for each phase: "forward" or "backward", and the numbers of its first and last operation."""
         found, at = [], 1
         for first, last in self.backwards:
             found += [("forward", at, first - 1), ("backward", first, last)]
@@ -130,7 +131,7 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
 
 
 class _Watch:
-    """A recorder of the first and last op of each backward pass.
+    """A recorder of the first and last operation of each backward pass.
 
     `.grad` of each leaf is set to None before the first pass that reaches the leaf. A new `.grad` is therefore
     allocated during the run and counted.

@@ -29,7 +29,8 @@ _OUTSIDE = ""
 class SavedByLayer(Plot):
     """A plot of the bytes kept for backward.
 
-    `bytes` holds the number of bytes by function, then by layer. The layer "" stands for bytes made outside all layers.
+    `bytes` is a dict from function name to a dict from layer to number of bytes. The layer "" stands for bytes made
+    outside all layers.
     """
 
     layers: tuple[str, ...]
@@ -92,10 +93,10 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
     """Plot the bytes that the graph keeps after a forward pass, by layer of `net`.
 
     `ways` are functions of `x` that run the layers of `net` in different ways. One may run them under saved-tensor
-    hooks, another with checkpoints. Without `ways`, `net` itself is run. Every storage counts once, for the layer that
-    made it. Not counted are parameters, `x`, results that nothing saved, and data that a hook stores outside tensors.
-    Each function runs once, forward only. Random state and buffers of `net` are restored. Never raises: for other
-    arguments the plot says what is expected.
+    hooks, another with checkpoints. If no `ways` are given, `net` itself is run. Every storage counts once, for the
+    layer that made it. Not counted are parameters, `x`, results that nothing saved, and data that a hook stores outside
+    tensors. Each function runs once, forward only. Random state and buffers of `net` are restored. Never raises: for
+    other arguments the plot says what is expected.
     """
     language = SESSION.speaks
     if not isinstance(net, torch.nn.Module) or x is None:
@@ -127,7 +128,7 @@ def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
 def _held(
     net: torch.nn.Module, layers: dict[str, torch.nn.Module], way: Callable[[Any], Any], x: Any
 ) -> dict[str, int] | Note | None:
-    """Return the bytes that the graph of `way(x)` keeps, by layer.
+    """Return a dict from layer to the bytes that the graph of `way(x)` keeps.
 
     Returns None if there is no graph, and a note if the function raises.
     """
@@ -142,7 +143,7 @@ def _held(
 
 @contextmanager
 def _labelled(trace: Trace, layers: dict[str, torch.nn.Module]) -> Iterator[None]:
-    """Set `trace.label` to the label of the layer that runs, during the block."""
+    """Set `trace.label` to the label of the layer that runs, inside the `with` block."""
     handles = []
     for label, layer in layers.items():
 

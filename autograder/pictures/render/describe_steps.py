@@ -11,7 +11,7 @@ from .describe import Telling
 
 
 def titles(graph: Graph) -> dict[int, str]:
-    """Return a title for each node id.
+    """Return a dict from node id to the node's title.
 
     The title is the node's name, with the node's number if several nodes without a named result have that name.
     """

@@ -29,9 +29,9 @@ def table(rows: list[str]) -> str:
 def row(
     says: str, colour: str = INK, size: int = 10, *, bold: bool = False, wide: bool = False, aside: str = ""
 ) -> str:
-    """Return one row of a table in a box.
+    """Return the DOT source of one row of the table in a box.
 
-    `wide` lets it span all columns of a node's box. `aside` is small, faint text after `says`.
+    If `wide` is True, the row spans all columns of a node's box. `aside` is small, faint text after `says`.
     """
     inside = f"<b>{escaped(says)}</b>" if bold else escaped(says)
     inside += f'  <font point-size="9" color="{FAINT}">{escaped(aside)}</font>' if aside else "&#160;" if bold else ""
@@ -44,7 +44,7 @@ def columns(cells: tuple[str, ...], colour: str) -> str:
 
 
 def landing(says: str, landed: bool) -> str:
-    """Return the row of a leaf's box that shows `.grad`.
+    """Return the DOT source of the row of a leaf's box that shows `.grad`.
 
     The row is filled if `landed`, when a gradient has been accumulated.
     """
@@ -91,9 +91,9 @@ def escaped(text: str) -> str:
 class Moment:
     """Additions to the picture of a graph for one step of backward.
 
-    The picture then has no caption. `rows` are extra lines for boxes, each with a colour, and `looks` are attributes
-    that boxes get. Both use the names that `step_box` and `tensor_box` return. `beyond` holds numbers that edges name
-    in place of nodes outside the picture.
+    The picture then has no caption. `rows` is a dict from a box to extra lines, each with a colour. `looks` is a dict
+    from a box to its DOT attributes. Boxes have the names that `step_box` and `tensor_box` return. `beyond` holds
+    numbers that edges name in place of nodes outside the picture.
     """
 
     rows: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
@@ -144,11 +144,11 @@ class _Drawing:
         return str(self.dot.source)
 
     def _homes(self) -> dict[int, int | None]:
-        """Return by tensor id the lane in which to draw the tensor.
+        """Return a dict from tensor id to the lane in which to draw the tensor.
 
         A lane is the id of the only output that needs a node, or None. A leaf has the lane of its AccumulateGrad node,
-        another tensor that of the node that made it. A constant has the lane of the nodes that use it, if they all have
-        the same.
+        another tensor the lane of the node that made it. A constant has the lane of the nodes that use it, if they all
+        have the same.
         """
         lanes = {node.id: node.lane for node in self.graph.nodes}
         users: dict[int, set[int | None]] = {}
@@ -220,7 +220,7 @@ class _Drawing:
     def _stop(self, edge: Edge) -> str:
         """Return the box in which an edge without a target ends.
 
-        It is the constant's box if known, else a small sign.
+        If the constant is known, the edge ends in the constant's box, else in a small sign.
         """
         if edge.tensor is not None:
             return tensor_box(edge.tensor)

@@ -68,7 +68,7 @@ def _draw(source: str, format: str, args: str = "") -> bytes:
 def _helper(pid: int) -> _Helper:
     """Return the drawing process that belongs to the process with id `pid`.
 
-    A forked child gets its own, because it must not use the pipes of its parent.
+    A forked process gets its own drawing process, because it must not use the pipes of its parent.
     """
     helper = _Helper(pid)
     atexit.register(helper.stop)
@@ -106,7 +106,7 @@ class _Helper:
         return image
 
     def stop(self) -> None:
-        """Kill the drawing process, but not from a forked child of the process that started it."""
+        """Kill the drawing process, but not if the caller is a forked copy of the process that started it."""
         process, self.process = self.process, None
         if process is not None and self.owner == os.getpid():
             process.kill()

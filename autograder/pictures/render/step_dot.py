@@ -1,7 +1,6 @@
 """Pictures of single steps of a backward pass.
 
-Each is the picture of the graph that `draw` makes. Marked are the running node, the nodes that have run, and the
-gradients.
+Each picture shows the graph as `draw` does. Marked are the running node, the nodes that have run, and the gradients.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def _at(graph: Graph, frames: tuple[Frame, ...], stopped_at: int | None, storage
 
 
 def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -> Saved:
-    """Return a saved tensor as it is at one step.
+    """Return `row`, the description of a saved tensor, as it is at one step.
 
     If its node has run (`done`), the result is marked as freed. Otherwise the first remaining tensor with a storage
     counts the storage's bytes. `found` holds the storages of this tensor, and `seen` the storages counted before.
@@ -131,7 +130,7 @@ def _row(row: Saved, done: bool, found: list[tuple[int, int]], seen: set[int]) -
 
 
 def _gradients(graph: Graph, frames: tuple[Frame, ...], language: str) -> dict[str, list[str]]:
-    """Return lines on the gradients that have arrived, by the name of a box.
+    """Return a dict from the name of a box to lines on the gradients that have arrived there.
 
     The box is that of the tensor, or of the node if the tensor is not recorded.
     """

@@ -66,7 +66,7 @@ _LIST = "margin:.3em 0;flex:0 1 24em"
 
 
 def page(tell: StepTelling, pictures: Sequence[str]) -> str:
-    """Return the steps as an HTML element. `pictures` holds an SVG file for each step, or nothing."""
+    """Return the steps as an HTML element. `pictures` holds the text of an SVG file for each step, or is empty."""
     say, notes = tell.tell.say, tell.notes()
     if pictures:
         notes.append(say("steps.marks"))
