@@ -267,7 +267,8 @@ def saved_bytes(known: Iterable[torch.Tensor] = ()) -> Iterator[SavedBytes]:
 
     The attribute `saves` counts each save, even of the same tensor. The attribute `now` is the number of bytes of the
     storages that are kept at this moment: `x * x` saves `x` twice and keeps one storage. Read `now` while the result
-    of the block still exists, because saved tensors are freed with the result. A saved slice keeps its whole storage.
+    of the `with` block still exists, because saved tensors are freed with the result. A saved slice keeps its whole
+    storage.
     A tensor made by `expand` keeps only the elements that are really stored. Pass the model's parameters in `known`:
     parameters are left out, because they stay in memory anyway. Also left out are `ctx` attributes, closures, tensors
     packed by hooks inside the `with` block, Python numbers, and other threads; `live_bytes` counts most of these. Never

@@ -96,7 +96,10 @@ def apply_custom(function: Any, *arguments: object) -> Any:
 
 
 def gradients(y: object, inputs: list[Tensor], v: Tensor, create_graph: bool = False) -> list[Tensor | None]:
-    """Return the gradient vᵀJ of `y` for each of `inputs`. Returns None for an input on which `y` does not depend."""
+    """Return the gradient vᵀJ of `y` for each of `inputs`.
+
+    The list holds None for an input on which `y` does not depend.
+    """
     if not isinstance(y, Tensor) or not y.requires_grad or y.shape != v.shape:
         return [None for _ in inputs]
     return list(torch.autograd.grad(y, inputs, v, allow_unused=True, create_graph=create_graph))
@@ -151,7 +154,7 @@ def gradient_after_edit(function: Any, x: Tensor, v: Tensor, *, edited: str) -> 
 def bytes_kept(function: Any, n: int, *, drop_input: bool) -> int:
     """Return the bytes that are alive after the forward pass of a Function on `n` numbers.
 
-    With `drop_input` the caller releases the input, and only the Function can keep it alive.
+    If `drop_input` is True, the caller releases the input, and only the Function can keep it alive.
     """
     x = torch.linspace(-1, 1, n, dtype=torch.float64).requires_grad_()
     with live_bytes() as live:
@@ -174,8 +177,8 @@ def result_or_error(call: Callable[[], object]) -> object:
 def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
     """Observe whether a call of a Function changes its inputs or shares state with another call.
 
-    Returns two booleans: inputs unchanged, and same gradient after a second call. Returns {} for inputs with fewer than
-    two dimensions, because the test is needed only once.
+    Returns a dict with two booleans: inputs unchanged, and same gradient after a second call. Returns {} for inputs
+    with fewer than two dimensions, because the test is needed only once.
     """
     if arguments[0].dim() < 2:
         return {}
@@ -198,7 +201,8 @@ def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object
 def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
     """Observe a Function with one input, up to its first derivative.
 
-    The result has the aspects `each_call` and `grad_output_after`, and under the name `aspect` value and gradient.
+    Returns a dict with the aspects `each_call` and `grad_output_after`. The aspect whose name is in `aspect` holds
+    value and gradient.
     """
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
@@ -212,7 +216,7 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
 def observe_both(function: Any, case: Case, applied: Callable[..., Any] = apply) -> dict[str, object]:
     """Observe a Function with one input, up to its second derivative.
 
-    The result has the aspects `each_call`, `first` and `second`. `applied` calls the Function, as `apply` does.
+    Returns a dict with the aspects `each_call`, `first` and `second`. `applied` calls the Function, as `apply` does.
     """
     with using_answer():
         x, v = case.x.clone().requires_grad_(), case.v.clone()

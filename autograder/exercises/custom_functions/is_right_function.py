@@ -168,8 +168,8 @@ def _refusal(name: str, points: float, en: str, ru: str) -> Any:
 def _run_answer(answer: Any, function: Any, right: bool) -> object:
     """Return the result of the learner's test on `function`, or False if the test refuses by an exception.
 
-    A failed assertion or gradcheck refuses. If `right` is False, any other RuntimeError refuses, too. If `right` is
-    True, a RuntimeError is an error in the test and is raised for the learner to read.
+    A failed assertion or gradcheck means that the test refuses `function`. If `right` is False, any other RuntimeError
+    means the same. If `right` is True, a RuntimeError is an error in the test and is raised for the learner to read.
     """
     try:
         return answer.is_right_function(function)
@@ -275,8 +275,8 @@ def _run_checks(
 ) -> bool:
     """Run a right test on `function`, and return whether `function` passes.
 
-    `value`, `second` and `edit` switch parts of the test off: value, second derivative, unchanged grad_output. With
-    `positive` the inputs are positive.
+    If `value`, `second` or `edit` is False, a part of the test is left out: value, second derivative, unchanged
+    grad_output. If `positive` is True, the inputs are positive.
     """
     x, k = _inputs(positive)
     if value and not torch.allclose(function.apply(x, k), x * torch.exp(-k)):

@@ -30,9 +30,9 @@ from .common import (
 
 
 class _ReadCounter(TorchDispatchMode):
-    """A counter of the ops that read a tensor's memory.
+    """A counter of the operations that read a tensor's memory.
 
-    An op that only makes a view or a detached copy of `watched` does not read the memory.
+    An operation that only makes a view or a detached copy of `watched` does not read the memory.
     """
 
     def __init__(self, watched: Tensor) -> None:

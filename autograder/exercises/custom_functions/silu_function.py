@@ -85,7 +85,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 class _SiLU(Function):
-    """A right SiLU that saves its input. The mistakes derive from it."""
+    """A right SiLU that saves its input. The mistakes are subclasses of it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

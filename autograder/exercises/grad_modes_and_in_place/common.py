@@ -29,7 +29,9 @@ def randomized(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.
 
 
 def flags(model: Module, called: str = "model") -> dict[str, object]:
-    """Return by name which parameters of `model` require grad and which of its modules are in training mode.
+    """Return which parameters of `model` require grad and which of its modules are in training mode.
+
+    The result is a dict from the name of a parameter or module to a boolean.
 
     `called` is the name for `model` itself.
     """
@@ -39,10 +41,10 @@ def flags(model: Module, called: str = "model") -> dict[str, object]:
 
 
 def weights_of(model: Module) -> dict[str, Tensor]:
-    """Return copies of the parameters of `model` by name."""
+    """Return a dict from name to copy of each parameter of `model`."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 def gradients_of(model: Module) -> dict[str, Tensor | None]:
-    """Return the `.grad` of each parameter of `model`, under names such as "weight.grad"."""
+    """Return a dict from a name such as "weight.grad" to the `.grad` of each parameter of `model`."""
     return {f"{name}.grad": parameter.grad for name, parameter in model.named_parameters()}

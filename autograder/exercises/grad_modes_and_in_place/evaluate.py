@@ -21,9 +21,9 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _state_of(model: Module) -> dict[str, object]:
-    """Return by name everything in `model` that an evaluation might change.
+    """Return a dict from name to value of everything in `model` that an evaluation might change.
 
-    These are flags, buffers, weights, gradients, and the number of hooks.
+    The values are training modes, `requires_grad`, buffers, weights, gradients, and the number of hooks.
     """
     statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
     hooks = sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in model.modules())
@@ -162,7 +162,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 @contextmanager
 def _restoring_modes(model: Module) -> Iterator[None]:
-    """Restore the training mode of every module of `model` after the block."""
+    """Restore the training mode of every module of `model` after the `with` block."""
     modes = [(module, module.training) for module in model.modules()]
     try:
         yield

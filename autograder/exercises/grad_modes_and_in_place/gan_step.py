@@ -19,7 +19,7 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _magnitude(gradient: Tensor | None) -> str:
-    """Return "none" without a gradient, "zeros" if its numbers are rounding errors, else "numbers"."""
+    """Return "none" for None, "zeros" for a gradient of rounding errors alone, else "numbers"."""
     if gradient is None:
         return "none"
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"

@@ -21,7 +21,7 @@ from .common import flags, gradients_of, randomized, weights_of
 
 
 def _prefixed(owner: str, values: dict[str, Any]) -> dict[str, object]:
-    """Return `values` with "owner." before each name."""
+    """Return the dict `values` with the text of `owner` and a dot before each key."""
     return {f"{owner}.{name.lstrip('.')}": value for name, value in values.items()}
 
 

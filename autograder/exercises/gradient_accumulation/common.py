@@ -100,7 +100,7 @@ def directions(passes: list[Tensor]) -> list[Tensor]:
 def observe_accumulation(accumulate: Callable[..., object], case: Case) -> dict[str, object]:
     """Observe `accumulate(model, batches)`, an answer that leaves the gradient in `model.weight.grad`.
 
-    Returns weight, gradient, directions of the backward passes, and batch sizes.
+    Returns a dict with weight, gradient, directions of the backward passes, and batch sizes.
     """
     weight = case.model.weight
     with passes_to(weight) as passes, batch_sizes(case.model) as sizes:
@@ -112,7 +112,7 @@ def observe_accumulation(accumulate: Callable[..., object], case: Case) -> dict[
 def observe_training(train: Callable[..., object], case: Case) -> dict[str, object]:
     """Observe `train(model, optimizer, batches, accumulation_steps)`, an answer that trains for one epoch.
 
-    Returns the weights after each step, directions of the backward passes, and batch sizes.
+    Returns a dict with the weights after each step, directions of the backward passes, and batch sizes.
     """
     with (
         passes_to(case.model.weight) as passes,

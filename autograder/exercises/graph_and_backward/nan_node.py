@@ -80,7 +80,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
     """Return a tuple for each node, in the order of a backward pass.
 
-    It holds the node's name and whether the node received NaN, gave NaN and gave infinity.
+    A tuple holds the node's name and whether the node received NaN, gave NaN and gave infinity.
     """
     seen: list[tuple[str, bool, bool, bool]] = []
 

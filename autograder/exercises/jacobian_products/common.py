@@ -70,7 +70,7 @@ def error_in_units(unit: float, error: float) -> AtMost:
 class Watched:
     """A function that records whether it was called away from `x`.
 
-    Such calls (`moved`) show that finite differences were used.
+    `moved` is True after such a call. It shows that finite differences were used.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:
@@ -86,8 +86,8 @@ class Watched:
 class Cost:
     """The counted cost of `call(f)`.
 
-    `calls` are calls of `f`, `runs` are backward passes, `passes` are both together. `ops` are aten ops, and `largest`
-    is the number of elements of the largest new tensor. Without arguments the cost is 0.
+    `calls` are calls of `f`, `runs` are backward passes, `passes` are both together. `ops` are torch's aten operations,
+    and `largest` is the number of elements of the largest new tensor. `Cost()` measures nothing: all its counts are 0.
     """
 
     calls = runs = passes = ops = largest = 0
@@ -120,8 +120,8 @@ def neighbour_products(x: Tensor) -> Tensor:
 def observe_jvp(product_along: Callable[..., object], case: Case, budget: Function) -> dict[str, object]:
     """Observe an answer `product_along(f, x, v)`: its result on the case, and its cost.
 
-    The cost is counted on `budget`, a function from R^6 to R^6. It is the same for all cases, and is counted only where
-    the case's Jacobian is square. The cost of a wrong result is not counted, and stays 0.
+    The cost is counted on `budget`, a function from R^6 to R^6. The cost is the same for all cases, and is counted only
+    for a case with a square Jacobian. The cost of a wrong result is not counted, and stays 0.
     """
     truth: Any = functional.jvp(case.f, case.x, case.v)[1]
     watched = Watched(case.f, case.x)
@@ -150,7 +150,7 @@ def tracked(x: Tensor) -> Tensor:
 def columns_by_differences(f: Function, x: Tensor, h: float, *, back: bool = True, over: float | None = None) -> Tensor:
     """Return the Jacobian by finite differences with step `h`.
 
-    With `back` the differences are central, else one-sided. `over` replaces the number by which differences are
+    If `back` is True, the differences are central, else one-sided. `over` replaces the number by which differences are
     divided.
     """
     columns = []

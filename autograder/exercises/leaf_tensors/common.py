@@ -6,9 +6,9 @@ from torch import Tensor
 
 
 def flags(name: str, value: object) -> dict[str, object]:
-    """Return `is_leaf` and `requires_grad` of a tensor, under names such as "w.is_leaf".
+    """Return a dict with `is_leaf` and `requires_grad` of a tensor, under keys such as "w.is_leaf".
 
-    `name` is the name of the tensor. Both are None if `value` is no tensor.
+    `name` is the name of the tensor. Both values are None if `value` is no tensor.
     """
     tensor = value if isinstance(value, Tensor) else None
     return {
@@ -18,7 +18,7 @@ def flags(name: str, value: object) -> dict[str, object]:
 
 
 def kind_of(value: object) -> object:
-    """Return "a tensor", "a pair" or "a function" for such a value. Return any other value unchanged."""
+    """Return "a tensor", "a pair" or "a function" if `value` is one, else `value` itself."""
     if isinstance(value, Tensor):
         return "a tensor"
     if isinstance(value, (tuple, list)) and len(value) == 2:

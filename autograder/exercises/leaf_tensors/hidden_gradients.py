@@ -20,7 +20,7 @@ from autograder.measure import counting_backward_runs
 
 @contextmanager
 def _recording_outputs(model: torch.nn.Sequential) -> Iterator[list[Tensor]]:
-    """Record the output of each layer of `model` in the block.
+    """Record the output of each layer of `model` in the `with` block.
 
     Yields a list of the outputs, in the order of the calls.
     """
@@ -41,7 +41,10 @@ _HOOK_TABLES = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_back
 
 
 def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
-    """Return by name everything that an answer must leave unchanged: gradients, values, flags, and hooks."""
+    """Return a dict of everything that an answer must leave unchanged.
+
+    It holds gradients, values, `requires_grad`, and hooks.
+    """
     tensors = {f"model[{name.replace('.', '].', 1)}": tensor for name, tensor in model.named_parameters()} | {"x": x}
     hooks = [hook for layer in model.modules() for table in _HOOK_TABLES for hook in getattr(layer, table)]
     return {

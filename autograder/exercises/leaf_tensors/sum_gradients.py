@@ -28,7 +28,7 @@ class _AlternatingFill(TorchDispatchMode):
 
 @contextmanager
 def _filled_memory() -> Iterator[None]:
-    """Fill uninitialised memory with NaN and 1000 in turn, in the block.
+    """Fill uninitialised memory with NaN and 1000 in turn, inside the `with` block.
 
     A read of such memory then gives the same result in every run. NaN alone could be hidden by `nan_to_num()`, numbers
     alone by a multiplication by 0.

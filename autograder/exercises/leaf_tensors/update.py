@@ -98,7 +98,7 @@ def update(answer: Any, case: Case) -> dict[str, object]:
 def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int | None) -> list[Tensor]:
     """Return random leaves of these shapes, each with a gradient.
 
-    The leaf at the position `unused` has none, like a weight that no loss used.
+    The leaf at the position `unused` has no gradient, like a weight that no loss used.
     """
     weights = [leaf(rng, *shape) for shape in shapes]
     for place, weight in enumerate(weights):

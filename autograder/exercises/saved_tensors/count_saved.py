@@ -87,7 +87,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 def _counting(measure: Callable[[Tensor], tuple[object, int]], skip: bool = True) -> Callable[..., int]:
     """Return a program that counts the bytes of saved tensors.
 
-    `measure` returns a key and the bytes of a saved tensor; tensors with the same key count once. With `skip`,
+    `measure` returns a key and the bytes of a saved tensor; tensors with the same key count once. If `skip` is True,
     parameters do not count.
     """
 

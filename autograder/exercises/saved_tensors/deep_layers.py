@@ -70,9 +70,9 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
-    """Return by name the output of `run(layers, x)` and the gradients of input and layers.
+    """Return a dict with the output of `run(layers, x)` and the gradients of input and layers.
 
-    If torch raises, return the error's text.
+    If torch raises, return the error's text instead.
     """
     y = run(list(case.layers), case.x)
     if isinstance(y, Tensor) and y.requires_grad:

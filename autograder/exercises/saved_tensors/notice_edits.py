@@ -124,7 +124,7 @@ def _raise_if(changed: bool, t: Tensor) -> Tensor:
 def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
     """Return `f(x)`, run under hooks that raise `error` when a saved tensor was edited.
 
-    They compare version counters.
+    The hooks compare version counters.
     """
 
     def unpack(packed: Any) -> Tensor:

@@ -95,9 +95,10 @@ class Registry:
                 self.records[index] = replace(self.records[index], view_of=of)
 
     def output_like(self, node: int, outputs: int, tensor: torch.Tensor) -> int | None:
-        """Return the record of the output of `node` that has the storage and shape of `tensor`, or None.
+        """Return the position of the record for an output of `node` that `tensor` equals, or None.
 
-        Needed because a node saves its own output as a tensor without grad_fn. `outputs` is the number of outputs.
+        The output has the storage and shape of `tensor`. Needed because a node saves its own output as a tensor without
+        grad_fn. `outputs` is the number of outputs.
         """
         found = storages(tensor)
         for output in range(outputs):

@@ -39,7 +39,7 @@ def refusal(command: str, ways: Sequence[Any]) -> Note | None:
 
 
 def names(ways: Sequence[Any]) -> list[str]:
-    """Return names for the functions `ways`. If several functions have the same name, a number is added to the name."""
+    """Return names for the functions `ways`. A number is added to a repeated name."""
     found: list[str] = []
     for way in ways:
         while isinstance(way, functools.partial):

@@ -118,7 +118,10 @@ def plot_saved(net: Any, x: Any = None, *ways: Any) -> Plot:
 
 
 def _layers(net: torch.nn.Module) -> dict[str, torch.nn.Module]:
-    """Return the layers of `net` by label. A module that only wraps another module is replaced by the layers inside."""
+    """Return a dict from label to layer of `net`.
+
+    A module that only wraps another module is replaced by the layers inside.
+    """
     parts = list(net.named_children())
     while len(parts) == 1 and list(parts[0][1].children()):
         parts = list(parts[0][1].named_children())

@@ -138,7 +138,10 @@ class Telling:
         return most + (["…"] if len(node.inside) > 6 else [])
 
     def saved(self, node: Node) -> list[SavedLine]:
-        """Return a line for each tensor that a node saved. For a folded node, return a line for each state."""
+        """Return a line for each tensor that a node saved.
+
+        For a folded node, return a line for each state of its saved tensors.
+        """
         if node.count == 1:
             return [self._row(row) for row in node.saved]
         rows = []
