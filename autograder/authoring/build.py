@@ -35,10 +35,11 @@ class Collection:
     notebooks: Path
 
     def read(self, names: list[str] | None = None) -> list[Lesson]:
-        """Return the lesson sources with these names. "gradient_accumulation" also names "03_gradient_accumulation".
+        """Return the lesson sources with these names.
 
-        If `names` is None, return all files whose names begin with a number. Other files are pages that have no
-        exercises, such as the gallery of plots.
+        The number may be left out: "gradient_accumulation" stands for "03_gradient_accumulation".
+        If `names` is None, return all files whose names begin with a number. Other files have no exercises, such as the
+        gallery of plots.
         Raises Unknown if a name matches no file.
         """
         files = {path.stem: path for path in sorted(self.lessons.glob("*.py")) if names or path.stem[:2].isdigit()}
@@ -99,7 +100,8 @@ class Private(Collection):
     def read(self, names: list[str] | None = None) -> list[Lesson]:
         """Return lesson sources as `Collection.read` does.
 
-        Raises BrokenSource if a file has no number: a course folder has no pages without exercises.
+        Raises BrokenSource if a file's name does not begin with a number: every file here must be a lesson with
+        exercises.
         """
         for path in sorted(self.lessons.glob("[!_]*.py")):
             if not path.stem[:2].isdigit():

@@ -145,7 +145,7 @@ def _passes(verdicts: list[Verdict], what: str, report: Report) -> str:
 
 
 def is_stub(exercise: Exercise, stub: object, expected: Expected) -> bool:
-    """Return whether the checker calls this stub not attempted. `expected` holds observations on the public seed."""
+    """Return whether the verdict on this stub is "not attempted". `expected` holds observations on the public seed."""
     screened = screen(exercise, {exercise.asks: stub})
     verdict = screened or judge(exercise, observe(exercise, stub, PUBLIC_SEED), expected, code_digest(stub))
     return verdict.state == "not attempted"

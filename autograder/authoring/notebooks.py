@@ -71,9 +71,7 @@ def _add_start(nb: NotebookNode, lesson: str | None, language: str) -> None:
 def settings(language: str) -> dict[str, dict[str, Any]]:
     """Return the settings of `ClearSolutions` and `OneLanguage` for a release in `language`.
 
-    The result is a dict from class name to settings.
-
-    nbgrader's configuration of a course uses these settings, too.
+    The result is a dict from class name to settings. nbgrader's configuration of a course uses these settings, too.
     """
     other = {x for x in LANGUAGES if x != language}
     return {

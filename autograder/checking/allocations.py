@@ -29,7 +29,7 @@ _CLOCKS = 100_000  # largest difference in ns between the profiler's clock and `
 class ProfilerInterfered(RuntimeError):
     """A conflict between `live_bytes` and another use of torch's profiler.
 
-    Either the profiler was on when the `with live_bytes()` block began, or the block stopped the profiler.
+    Either the profiler was on when the `with live_bytes()` block began, or the `with` block stopped the profiler.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class ProfilerInterfered(RuntimeError):
 class LiveBytes:
     """Counts of the bytes allocated inside a `with live_bytes()` block.
 
-    `now` is the number of bytes alive at this moment, `peak` the largest such number so far.
+    `now` is the number of bytes alive at this moment, `peak` the largest value of `now` so far.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class LiveBytes:
     def _stop(self) -> None:
         """Stop the profiler and update the counts with the allocations that it recorded.
 
-        Memory that was allocated before the `with` block does not count, even if the block frees it.
+        Memory that was allocated before the `with` block does not count, even if it is freed inside the block.
         Raises ProfilerInterfered if the `with` block stopped or restarted the profiler.
         """
         self._running = False
@@ -109,9 +109,9 @@ def live_bytes() -> Iterator[LiveBytes]:
     """Measure the bytes of the tensors made inside the `with` block; yield a `LiveBytes`.
 
     Counted are tensors kept by the graph (also in `ctx` attributes and closures), gradients, intermediates, and scratch
-    memory of kernels. Not counted are earlier allocations, NumPy's own arrays, other threads, single numbers, and the
-    random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing gradient is reused
-    and not counted.
+    memory of kernels. Not counted are allocations before the `with` block, NumPy's own arrays, other threads, single
+    numbers, and the random state that a checkpoint saves. Set `.grad` to None before the `with` block: an existing
+    gradient is reused and not counted.
     Raises ProfilerInterfered if torch's profiler is already on or if the `with` block stops the profiler.
     """
     if _profiler_enabled():

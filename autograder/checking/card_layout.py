@@ -51,7 +51,7 @@ class Card:
         self.closing = list(self._closing())
 
     def _say(self, id: str, **parameters: object) -> str:
-        """Return the interface sentence `id` in the card's language.
+        """Return the sentence with the id `id` in the card's language.
 
         A parameter that is itself the id of a sentence is replaced by that sentence.
         """

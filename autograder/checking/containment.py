@@ -37,7 +37,7 @@ from .deadline import Deadline
 class _Switch:
     """One of torch's global settings.
 
-    `read` and `write` access the setting, `default` is its default value.
+    `read` is a function that returns the setting, `write` a function that changes it, `default` the default value.
     """
 
     read: Callable[[], Any]
@@ -110,7 +110,8 @@ def _without_modes() -> Iterator[list[Any]]:
 def putting_back(notes: list[Note]) -> Iterator[None]:
     """Undo what the `with` block leaves behind: changed settings, global hooks, and open contexts of torch.
 
-    Appends a note to `notes` for each thing that is undone. Threads that still run are reported but cannot be stopped.
+    Appends a note to `notes` for each thing that is undone. A thread that still runs cannot be stopped, but there is a
+    note on it.
     """
     before = {name: switch.read() for name, switch in _SWITCHES.items()}
     level, packing = forward_ad._current_level, _top_saved_tensors_hooks(False)
@@ -228,7 +229,7 @@ def _seed() -> None:
 
 @dataclass
 class _Bounded(io.TextIOBase):
-    """A text stream that keeps only the beginning.
+    """A text stream that keeps only the beginning of the written text.
 
     The first `SHOWN` characters are kept, and all are counted. Printing 10 MB therefore costs no memory.
     """

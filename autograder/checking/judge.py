@@ -126,7 +126,7 @@ def _difference(exercise: Exercise, name: str, run: Run, expected: Run) -> Diffe
 
 
 def _finding(exercise: Exercise, failing: Aspect, runs: Sequence[Run], expected: Expected) -> Finding:
-    """Return the first case on which the aspect `failing` is wrong, with the difference from the expected value."""
+    """Return a `Finding`: the first case on which the aspect `failing` is wrong, and the difference in its value."""
     for index, (run, right) in enumerate(zip(runs, expected.solution)):
         difference = _difference(exercise, failing.name, run, right)
         if difference is None:

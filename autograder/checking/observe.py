@@ -248,7 +248,7 @@ def _explain(error: BaseException, answer: object, exercise: Exercise) -> Raised
 
 
 def _said(error: BaseException) -> str:
-    """Return the text of an exception, shortened to one line of a card."""
+    """Return the text of an exception, shortened to fit on one line of a card."""
     try:
         return textwrap.shorten(str(error), SHOWN, placeholder=" …")
     except Exception:  # an exception class of the answer may be broken as well

@@ -47,7 +47,7 @@ class Other:
 class Difference:
     """A difference between an observed and an expected value.
 
-    `id` is the id of a sentence that describes it, `parameters` are the sentence's parameters.
+    `id` is the id of a sentence that describes the difference, `parameters` are the sentence's parameters.
     """
 
     id: str
@@ -150,7 +150,7 @@ def compare(expected: Any, got: Any, *, what: str = "", rtol: float = RTOL) -> D
 
 
 def _at(path: str) -> str:
-    """Return the start of a sentence that names a position in a list or dict, empty for the whole value."""
+    """Return the start of a sentence that names a position in a list or dict, or "" for the whole value."""
     return f"`{path}`: " if path else ""
 
 

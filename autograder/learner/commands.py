@@ -169,9 +169,10 @@ def solution(name: str = "", *, give_up: bool = False) -> Reply:
 
 
 def reproduce(name: str) -> Case | Reply:
-    """Return a new copy of the public case on which the last check of exercise `name` failed.
+    """Return a new copy of the public case with which the last check of exercise `name` failed.
 
-    If no check failed, return the first public case.
+    If no check failed, return the first public case. Returns a `Reply` if the case has no inputs, or while nbgrader
+    grades the notebook.
     Raises LookupError if no exercise has this name.
     """
     exercise = exercises.find(name, SESSION.lesson)
@@ -186,9 +187,8 @@ def reproduce(name: str) -> Case | Reply:
 def progress() -> Table | Reply:
     """Return a table of all exercises checked so far.
 
-    Each row shows an exercise's state, its points and the number of checks.
-
-    The history of checks is stored in a file and survives a restart of the kernel.
+    Each row shows an exercise's state, its points and the number of checks. The history of checks is stored in a file
+    and survives a restart of the kernel.
     """
     done = standings()
     if not done:

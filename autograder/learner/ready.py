@@ -138,7 +138,7 @@ def _language(metadata: dict[str, Any]) -> str:
 
 
 def label(cell: dict[str, Any]) -> str:
-    """Return the name under which a learner knows a cell: its exercise, or its first line."""
+    """Return the name under which a learner knows a cell: the exercise's name, or the cell's first line."""
     exercise = str(nbgrader_of(cell).get("grade_id", "")).partition("-")[2]
     return exercise or str(cell["source"]).strip().partition("\n")[0][:40]
 

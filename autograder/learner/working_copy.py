@@ -1,7 +1,8 @@
 """A learner's working copies of notebooks, updated without losing answers.
 
-There is a copy in English and one in Russian, and answers are carried over between them by grade id. A copy is
-rewritten only if the lesson is newer or answers were carried over. The previous file is kept unchanged in `old/`.
+Each lesson has a copy in English and one in Russian. An answer in one copy is carried over to the cell with the same
+grade id in the other copy. A copy is rewritten only if the built notebook has changed or answers were carried over. The
+previous file is kept unchanged in `old/`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Unreadable(Exception):
 class Answer:
     """The text of an answer cell in a working copy.
 
-    `changed` is the time of its last change in ns. `attempted` is True if the text is more than the stub.
+    `changed` is the time of its last change, in nanoseconds since 1970. `attempted` is True if the text is more than
+    the stub.
     """
 
     source: str
@@ -214,7 +216,7 @@ def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) ->
 
 
 def _untouched(cell: dict[str, Any]) -> bool:
-    """Return whether a cell is unchanged since its release, by nbgrader's checksum.
+    """Return whether nbgrader's checksum shows that a cell is unchanged since its release.
 
     A comparison with the lesson's present stub would not suffice, because the stub may have changed since the release.
     """
@@ -252,7 +254,10 @@ def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
 
 
 def _keep(copied: Copy) -> Path:
-    """Save the previous file to the folder `old/`, under a number that is not in use. Returns the new path."""
+    """Write the previous file of a working copy to the folder `old/`, and return the new path.
+
+    The new file name has a number that is not in use.
+    """
     folder, number = copied.path.parent / "old", 1
     folder.mkdir(exist_ok=True)
     while True:

@@ -74,7 +74,7 @@ def apply(function: Any, *arguments: object) -> Any:
 
 
 def apply_twice(function: Any, *arguments: Any) -> Any:
-    """Call `function.apply` on `arguments`, then on other ones, and return the first result.
+    """Call `function.apply` on `arguments`, then on other arguments, and return the first result.
 
     If two calls share state, the gradient of the first result is wrong afterwards.
     """
@@ -120,7 +120,7 @@ def same_numbers(a: object, b: object) -> bool:
 def second_derivative(f: Callable[[Tensor], Any], x: Tensor, v: Tensor, w: Tensor) -> Tensor | None:
     """Differentiate `f(x)**2 + x * f(x)` twice at `x`.
 
-    `v` weighs the first backward pass, `w` the second. With `f(x)` alone, the backward of `f` would get a constant, and
+    `v` weighs the first backward pass, `w` the second. For `f(x)` alone, the backward of `f` would get a constant, and
     half of the terms would vanish. The second pass is `backward()`: `autograd.grad` would miss the error that
     `once_differentiable` raises. Returns None if there is no second derivative.
     """

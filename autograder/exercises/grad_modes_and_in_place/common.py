@@ -31,9 +31,7 @@ def randomized(module: Module, rng: torch.Generator, dtype: torch.dtype = torch.
 def flags(model: Module, called: str = "model") -> dict[str, object]:
     """Return which parameters of `model` require grad and which of its modules are in training mode.
 
-    The result is a dict from the name of a parameter or module to a boolean.
-
-    `called` is the name for `model` itself.
+    The result is a dict from the name of a parameter or module to a boolean. `called` is the name for `model` itself.
     """
     learns = {f"{name}.requires_grad": parameter.requires_grad for name, parameter in model.named_parameters()}
     trains = {f"{name or called}.training": module.training for name, module in model.named_modules()}

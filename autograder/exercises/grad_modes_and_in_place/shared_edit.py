@@ -35,7 +35,7 @@ def _as_sequence(out: object) -> Sequence[object]:
 class _EditsOfViewed(TorchDispatchMode):
     """A detector of in-place edits of memory that already has a view.
 
-    `found` is True after such an edit.
+    `found` is True once an edit was detected.
     """
 
     def __init__(self) -> None:

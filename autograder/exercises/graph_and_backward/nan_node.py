@@ -100,7 +100,7 @@ def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
 
 
 def _nodes_giving_nan(loss: Tensor) -> set[Any]:
-    """Return the nodes that give a NaN, even those that received one."""
+    """Return the nodes that give a NaN, even if they also received a NaN."""
     bad: set[Any] = set()
     for node in graph_nodes(loss):
 

@@ -49,9 +49,9 @@ class _CosineRecorder(TorchDispatchMode):
 def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
     """Return the number of times that a learner's backward pass calls each node.
 
-    First come the numbers for seven nodes of sines, in ascending order, then those for two leaves. A leaf without a
-    call counts as 1. In the graph, each sine is taken of the product of the previous two results. Many paths therefore
-    lead to the same node.
+    First come the numbers for seven nodes of sines, in ascending order, then the numbers for two leaves. A leaf without
+    a call counts as 1. In the graph, each sine is taken of the product of the previous two results. Many paths
+    therefore lead to the same node.
     """
     before, root = leaves = [torch.tensor(x, dtype=FLOAT64, requires_grad=True) for x in (1.3, 1.1)]
     arrived: list[Tensor] = []

@@ -70,7 +70,7 @@ def error_in_units(unit: float, error: float) -> AtMost:
 class Watched:
     """A function that records whether it was called away from `x`.
 
-    `moved` is True after such a call. It shows that finite differences were used.
+    `moved` is True after a call at another point, as finite differences make it.
     """
 
     def __init__(self, function: Function, x: Tensor) -> None:

@@ -35,7 +35,7 @@ def nbytes(tensor: Tensor) -> int:
 def error_of_torch(run: Callable[[], object]) -> str | None:
     """Return the text of the error that torch raises in `run()`, with numbers replaced, or None.
 
-    For an OSError return only the type, because its text has a random file name.
+    If the error is an OSError, return only its type, because its text has a random file name.
     Raises an error of the answer's own code unchanged.
     """
     try:

@@ -22,8 +22,8 @@ from .common import Function, Using, bytes_left, gradient, nbytes, running_with_
 def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
     """Return the bytes that `f(x)` needs if floats are saved in two bytes each, and the exact gradient.
 
-    The bytes are those of the result and of the saved tensors. Not counted are saved tensors that are no floats and
-    share a storage with `known`.
+    The result and the saved tensors count. A saved tensor that holds no floats does not count if it shares a storage
+    with a tensor in `known`.
     """
     skipped = {tensor.untyped_storage().data_ptr() for tensor in known}
     total = 0

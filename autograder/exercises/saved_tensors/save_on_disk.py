@@ -195,7 +195,7 @@ def _hooks_for_files(
     write: Callable[[Tensor], object],
     unpack: Callable[[Any], Any] = read_if_file,
 ) -> Any:
-    """Return saved-tensor hooks that write every tensor except parameters.
+    """Return saved-tensor hooks that write every tensor except parameters to a file.
 
     `write` saves a tensor and returns what `unpack` needs.
     """

@@ -26,8 +26,8 @@ class Tensor:
     x`. `value` is the text of up to three numbers, None for larger tensors. `grad` is the text of up to three numbers
     or the norm, None without a gradient. `grad_kept` is True if backward would store a gradient in `.grad`. `view_of`
     is the id of the tensor of which this one is a view, or None. `hooks` are the names of functions given to
-    `register_hook`. `post_hooks` are the names of those that run after accumulation into `.grad`. `node` is the id of
-    the node that made the tensor, and `output` the number of that node's output.
+    `register_hook`. `post_hooks` are the names of the functions that run after accumulation into `.grad`. `node` is the
+    id of the node that made the tensor, and `output` the number of that node's output.
     """
 
     id: int

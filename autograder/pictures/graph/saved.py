@@ -168,7 +168,7 @@ class Holders:
     def let_go(self, node: int) -> int:
         """Return the bytes that become free when `node` releases its saved tensors.
 
-        The nodes that ran before must have been released.
+        This method must be called for the nodes in the order in which they run.
         """
         freed = 0
         for key in {key for row in self._storages[node] for key, _ in row}:

@@ -68,7 +68,7 @@ class Accumulation(Plot):
     def _run(self, engine: Any, roots: Any, *args: Any, **kwargs: Any) -> Any:
         """Run torch's engine and record the backward pass.
 
-        Passes that fill no `.grad` are not recorded, nor are nested passes such as those of a checkpoint.
+        Passes that fill no `.grad` are not recorded, nor are nested passes, such as the passes of a checkpoint.
         """
         inside = self.passes and self.passes[-1].after is None
         if not kwargs.get("accumulate_grad") or inside:

@@ -231,9 +231,9 @@ def _picked(vector: tuple[float, ...]) -> list[int]:
 
 
 def _outlined(vector: tuple[float, ...]) -> list[int]:
-    """Return the indices of rows or columns to outline: those that `vector` does not multiply by 0.
+    """Return the indices of the matrix rows or columns to outline.
 
-    If `vector` has no 0, return [].
+    They are the indices of the entries of `vector` that are not 0. If `vector` has no 0, return [].
     """
     return picked if len(picked := _picked(vector)) < len(vector) else []
 

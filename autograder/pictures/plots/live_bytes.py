@@ -116,7 +116,7 @@ def plot_memory(x: Any, *ways: Any) -> Plot:
     Each function is called once, as `way(x)`. If the function starts no backward pass, the sum of the returned tensor
     is differentiated. All tensors made in the run count, including `.grad`, and each storage counts once. Every `.grad`
     that the passes reach is restored, as are random state and the buffers of modules among `ways`. Other changes by a
-    function remain, such as those of weights. Never raises: for other arguments the plot says what is expected.
+    function remain, such as changed weights. Never raises: for other arguments the plot says what is expected.
     """
     language = SESSION.speaks
     if (note := refusal("plot_memory", ways)) is not None:

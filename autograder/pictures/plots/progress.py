@@ -93,7 +93,7 @@ def plot_progress() -> Plot:
     """Plot points, solved exercises and recognised mistakes of every lesson with at least one check.
 
     The bars show the earned share of the points of core exercises. A recognised mistake counts once, even if the
-    learner has corrected it since. The numbers come from the same history as those of `progress()`.
+    learner has corrected it since. The numbers come from the history file that `progress()` also reads.
     """
     language = SESSION.speaks
     done, known = standings(), set(exercises.lessons())  # a private lesson's module may not be found from this folder

@@ -31,8 +31,8 @@ class SavedLine(NamedTuple):
 class Telling:
     """Descriptions of all parts of `graph`, as short lines in `language`.
 
-    `opening` is a title and sentences that begin the caption. Without `opening`, the caption begins with the names of
-    the drawn outputs.
+    `opening` is a title and sentences that begin the caption. If `opening` is empty, the caption begins with the names
+    of the drawn outputs.
     """
 
     def __init__(self, graph: Graph, language: str, opening: tuple[str, ...] = ()) -> None:

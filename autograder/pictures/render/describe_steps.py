@@ -26,7 +26,7 @@ def titles(graph: Graph) -> dict[int, str]:
 class StepTelling:
     """Descriptions of a recorded backward pass, as short lines in `language`.
 
-    The first `shown` steps are described in full, the others only by the `.grad` that they leave.
+    The first `shown` steps are described in full, the later steps only by the `.grad` that they leave.
     """
 
     def __init__(self, graph: Graph, run: Run, shown: int, language: str) -> None:

@@ -1,7 +1,7 @@
 """Graphs as source text in Graphviz's DOT language.
 
-The kind of a box is shown three times: by its shape, by a word and by its colour. A reader who misses one of them still
-has the others.
+The kind of a box is shown three times: by its shape, by a word and by its colour. A reader who cannot see one of the
+three still has the other two.
 """
 
 from __future__ import annotations
