@@ -100,8 +100,7 @@ class Private(Collection):
     def read(self, names: list[str] | None = None) -> list[Lesson]:
         """Return lesson sources as `Collection.read` does.
 
-        Raises BrokenSource if a file's name does not begin with a number: every file here must be a lesson with
-        exercises.
+        Raises BrokenSource if a file's name does not begin with a number.
         """
         for path in sorted(self.lessons.glob("[!_]*.py")):
             if not path.stem[:2].isdigit():

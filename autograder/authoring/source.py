@@ -2,8 +2,8 @@
 
 A lesson source is a Python file in jupytext's percent format: a line `# %%` begins a cell. Attributes on that line say
 what the cell is. `tags` is "en" or "ru" for prose, "fact" for an assertion that backs the prose, "picture" for a plot.
-A cell of an exercise has one of the attributes `answer`, `given`, `alternative`, `check` and `written`, with the
-exercise's name as value.
+A cell of an exercise has one of the attributes `answer`, `given`, `alternative`, `check` and `written`. The attribute's
+value is the exercise's name.
 This reader needs only the standard library, because `autograder verify` must run wherever torch does. A test compares
 it with jupytext.
 """

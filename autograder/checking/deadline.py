@@ -11,8 +11,8 @@ _MOST = 3  # a limit is extended by at most three times its length
 def waited(process: int) -> float:
     """Return the seconds for which a process was ready to run but had to wait for a processor.
 
-    `process` is a process id, and only the main thread counts. Returns 0 for a process with children, because the
-    process may be waiting for its children, and on systems without `/proc`.
+    `process` is a process id, and only the main thread counts. Returns 0 on systems without `/proc`. Returns 0 for a
+    process with children, too, because the process may be waiting for its children.
     """
     folder = Path(f"/proc/{process}/task/{process}")
     try:

@@ -234,13 +234,13 @@ def exercise(
 ) -> Callable[[Probe], Exercise]:
     """Return a decorator that turns a probe into an `Exercise`.
 
-    The probe is called as `probe(answer, case)` and returns the observation: a dict from the name of each aspect or
+    The probe is called as `probe(answer, case)`. It returns the observation, a dict from the name of each aspect or
     evidence to its value. `asks` is the name that a learner defines, by default the probe's name. The probe finds the
-    learner's object as the attribute `asks` of `answer`. `asks_for` is "function" or "class". If `kind` is "predict",
-    the learner always defines a table of predictions. `rtol` is the relative tolerance of comparisons, `seconds` the
-    time limit for one case. `withdrawn` marks an exercise found wrong after its release: its cell stays, and everybody
-    gets its points. If `shows_graph` is true, the card of a wrong answer explains how to draw the graph of the returned
-    tensor.
+    learner's object as the attribute of `answer` that `asks` names. `asks_for` is "function" or "class". If `kind` is
+    "predict", the learner always defines a table of predictions. `rtol` is the relative tolerance of comparisons,
+    `seconds` the time limit for one case. `withdrawn` marks an exercise found wrong after its release: its cell stays,
+    and everybody gets its points. If `shows_graph` is true, the card of a wrong answer explains how to draw the graph
+    of the returned tensor.
     Raises ValueError if the arguments contradict each other.
     """
     if kind not in KINDS:

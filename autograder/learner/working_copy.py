@@ -198,9 +198,8 @@ def _answer_cells(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _read_copy(path: Path, fresh: dict[str, Any], remembered: dict[str, Any]) -> Copy | None:
     """Return the working copy at `path`, or None if there is no file.
 
-    `fresh` is the built notebook with stubs. `remembered` holds, for the answers that an earlier `autograder lab`
-    found, the digest of the text and the time of its last change. If the text has changed since, the answer is as old
-    as its file.
+    `fresh` is the built notebook with stubs. `remembered` is what an earlier `autograder lab` stored: the digest of
+    each answer's text and the time of its last change. If a text has changed since, the time is that of the file.
     """
     if not path.exists():
         return None
@@ -236,8 +235,8 @@ def _checksum(cell: dict[str, Any]) -> object:
 def _put(notebook: dict[str, Any], answers: dict[str, str]) -> bool:
     """Put answers into their cells.
 
-    `answers` is a dict from grade id to source code. Returns whether any cell changed. In that case all outputs are
-    cleared, because they may not match the answers.
+    `answers` is a dict from grade id to source code. Returns whether any cell changed. If a cell changed, the outputs
+    of all cells are cleared, because they may not match the answers.
     """
     cells = _answer_cells(notebook)
     different = [g for g, source in answers.items() if g in cells and _source(cells[g]) != source]

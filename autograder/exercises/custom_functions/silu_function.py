@@ -85,7 +85,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 
 class _SiLU(Function):
-    """A right SiLU that saves its input. The mistakes are subclasses of it."""
+    """A right SiLU that saves its input.
+
+    The mistakes are subclasses of this class.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

@@ -88,7 +88,7 @@ def _without_repetitions(graph: Graph) -> Graph:
 def _beside(graph: Graph) -> dict[int, int]:
     """Return the nodes that only pass a gradient on to a leaf, such as the transposition of a weight.
 
-    The result is a dict from the id of each of these nodes to the id of the node from which its gradient comes.
+    A key of the returned dict is the id of such a node. The value is the id of the node from which its gradient comes.
     """
     users: dict[int, list[int]] = {}
     ways: dict[int, list[int | None]] = {}
@@ -143,10 +143,10 @@ def _by_module(graph: Graph) -> Graph:
 
 
 def _parts(graph: Graph) -> dict[int, tuple[str, ...]]:
-    """Return a dict from node id to the path, as a tuple of names, of the module to which the node belongs.
+    """Return a dict from node id to the path of the module to which the node belongs.
 
-    A node belongs to the module of the parameters that it uses. A node without parameters belongs where the nodes that
-    made its inputs belong.
+    A path is a tuple of names. A node belongs to the module of the parameters that it uses. A node without parameters
+    belongs where the nodes that made its inputs belong.
     """
     below = _below(graph)
     names = {tensor.id: tensor.names for tensor in graph.tensors}

@@ -142,7 +142,7 @@ class Graph:
 
     A node comes before the nodes that made its inputs. `notes` are the sentences of the caption, for example why there
     is no graph. `size` is the number of nodes before folding. If several outputs were drawn, `alone` has a pair for
-    each: the id of the output, and the bytes that its graph alone would keep.
+    each. It holds the id of the output, and the bytes that the output's graph alone would keep.
     """
 
     nodes: tuple[Node, ...]

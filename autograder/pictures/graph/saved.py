@@ -138,7 +138,8 @@ _FOR_EVER = -1
 def saved_storages(loss: torch.Tensor, graph: Graph) -> Storages:
     """Return key and bytes of the storages that only the graph keeps.
 
-    The result has an entry for each node, which has an entry for each saved tensor: a list of pairs of key and bytes.
+    The result holds a list for each node. The node's list holds, for each saved tensor, a list of pairs of key and
+    bytes.
     """
     with unnoticed():
         return [_of(node, graph, index) for index, node in enumerate(graph_nodes(loss))]

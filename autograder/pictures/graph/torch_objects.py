@@ -101,7 +101,8 @@ def _rounded(value: Any) -> str:
 def hooks_on_tensors(tensors: Sequence[torch.Tensor], nodes: Sequence[Any]) -> dict[int, list[str]]:
     """Return a dict with the names of the hooks registered on `tensors`.
 
-    A key is the position in `nodes` of the node that made a tensor; the value is a list of the names of its hooks.
+    A key is the position in `nodes` of the node that made a tensor. The value is the list of names of the tensor's
+    hooks.
     """
     ids = {node: index for index, node in enumerate(nodes)}
     hooks: dict[int, list[str]] = {}
