@@ -91,8 +91,8 @@ def _run(lesson: Lesson, exercises: dict[str, Exercise]) -> Ran:
 def _compare_names(lesson: Lesson, exercises: dict[str, Exercise]) -> None:
     """Check the exercise names in a lesson source's cells.
 
-    The grader takes the name from the call `check("name")`, the gradebook from the tag of the cell. If the two names
-    differed, everybody would earn 0 points.
+    The grader takes the name from the call `check("name")`, the gradebook from the attribute of the cell. If the two
+    names differed, everybody would earn 0 points.
     Raises BrokenSource if an exercise is unknown or a check cell checks another exercise.
     """
     for cell in lesson.cells:

@@ -39,8 +39,8 @@ ALTERNATIVES, CORE, MINUTES, POINTS, HINTS = 3, 6, 90, 20, 3
 class Report:
     """The results of the gate for one exercise.
 
-    The exercise passes if `problems` is empty. `alternatives` is a dict from name to the state of the verdict.
-    `mistakes` is a dict from name to the mistake that was recognised, or None.
+    The exercise passes if `problems` is empty. `alternatives` is a dict from the name of an alternative to the state of
+    its verdict. `mistakes` is a dict from a mistake's name to the name of the mistake that was recognised, or None.
     """
 
     lesson: str

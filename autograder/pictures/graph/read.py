@@ -199,7 +199,7 @@ def _constants(
 
 
 def _counted(row: Saved, tensor: torch.Tensor, node: Node, registry: Registry, counted: set[int]) -> Saved:
-    """Return `row` with the id of its tensor and its bytes.
+    """Return `row`, the description of a saved tensor, with the tensor's id and bytes.
 
     The whole storage counts, because the graph keeps all of it alive. `counted` holds the storages that were counted
     before, and is updated.

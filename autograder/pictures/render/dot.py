@@ -91,9 +91,9 @@ def escaped(text: str) -> str:
 class Moment:
     """Additions to the picture of a graph for one step of backward.
 
-    The picture then has no caption. `rows` is a dict from a box to extra lines, each with a colour. `looks` is a dict
-    from a box to its DOT attributes. Boxes have the names that `step_box` and `tensor_box` return. `beyond` holds
-    numbers that edges name in place of nodes outside the picture.
+    A picture with these additions has no caption. `rows` is a dict from a box to extra lines, each with a colour.
+    `looks` is a dict from a box to its DOT attributes. Boxes have the names that `step_box` and `tensor_box` return.
+    `beyond` holds numbers that edges name in place of nodes outside the picture.
     """
 
     rows: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
