@@ -16,7 +16,7 @@ _STOPPED, _NOBODY_READS = 130, 141  # the exit statuses that shells use for SIGI
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status.
+    """Run one command of `autograder` and return its exit status.
 
     The status is 0, or 1 if something must be fixed, which stderr then names. It is 130 after Ctrl+C. It is 141 if the
     program that reads the output has ended, such as `head` in a pipe.
@@ -53,7 +53,7 @@ def _drop_unread_output() -> bool:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    """Run one command and return its exit status."""
+    """Run one command of `autograder` and return its exit status."""
     import argparse
     from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Building of notebooks and keys from lesson sources.
 
-For the course these are students' notebooks in English and Russian. For an instructor's own lessons they are nbgrader's
-source notebooks.
+The course's own lessons become students' notebooks in English and Russian. An instructor's own lessons become
+nbgrader's source notebooks.
 """
 
 from __future__ import annotations

@@ -201,8 +201,8 @@ class Exercise:
 def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
     """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
 
-    `after` names the aspects that must be right before this one is judged. By default that is the first aspect of the
-    exercise.
+    `after` names the aspects that must be right before this one is judged. If `after` is None, only the first aspect of
+    the exercise must be right.
     """
     return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
 

@@ -67,8 +67,8 @@ def expect(exercise: Exercise, solution: object, seed: str, given: object = None
 def as_answer(exercise: Exercise, program: Any, solution: Any) -> Any:
     """Return a mistake's program in the form of an answer.
 
-    If the program is a class, return a copy with the name that the exercise asks for. If it is the dict of wrong
-    entries in a table, return the solution's table with these entries.
+    If the program is a class, return a copy with the name that the exercise asks for. If the program is the dict of
+    wrong entries in a table, return the solution's table with these entries.
     """
     if exercise.asks_for == "dict":
         return {**solution, **program}

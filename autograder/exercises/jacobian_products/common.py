@@ -68,7 +68,7 @@ def error_in_units(unit: float, error: float) -> AtMost:
 
 
 class Watched:
-    """A function that records whether it was called away from `x`.
+    """A function that records whether it was called anywhere but at `x`.
 
     `moved` is True after a call at another point, as finite differences make it.
     """

@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 class TempFile:
-    """A temporary file that is deleted when this object is.
+    """A temporary file, deleted together with this Python object.
 
     Deleting does not fail if the file is missing.
     """
