@@ -1,3 +1,3 @@
-"""A re-export of `configure`, for every course's nbgrader_config.py."""
+"""The function `configure`, under the path that every course's nbgrader_config.py imports."""
 
 from .plugin.config import configure as configure

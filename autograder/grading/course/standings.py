@@ -13,7 +13,7 @@ from .late_penalty import seconds_late
 
 @dataclass(frozen=True)
 class Standing:
-    """Points, late penalty and review state of one submission.
+    """Points, late penalty and state of review of one submission.
 
     `score` and `penalty` are in points. The penalty is not subtracted from the score.
     """
@@ -27,7 +27,7 @@ class Standing:
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:
-    """Return a standing by student, for all students with a submission of the assignment.
+    """Return a dict from student to standing, for all students with a submission of the assignment.
 
     `db` is the gradebook's SQLAlchemy session.
     """
