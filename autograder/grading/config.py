@@ -1,3 +1,3 @@
-"""The function `configure`, under the path that every course's nbgrader_config.py imports."""
+"""The function `configure`, imported by every course's nbgrader_config.py."""
 
 from .plugin.config import configure as configure

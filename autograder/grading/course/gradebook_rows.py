@@ -16,10 +16,10 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """The cells of a released notebook, as dicts from database id to grade id.
+    """The cells of a released notebook, with database ids.
 
-    `graded` holds the graded cells, `commented` the cells that nbgrader comments on. `id` is the notebook's database
-    id.
+    `graded` and `commented` map database ids of cells to grade ids. `graded` holds the graded cells, `commented` the
+    cells that nbgrader comments on. `id` is the notebook's database id.
     """
 
     id: str
@@ -30,7 +30,7 @@ class NotebookLayout:
 
 @dataclass(frozen=True)
 class AssignmentLayout:
-    """The notebooks of an assignment and their cells, with database ids.
+    """An assignment's notebooks with their cells, and database ids.
 
     `due` tells whether the assignment has a due date.
     """

@@ -1,6 +1,6 @@
-"""Data about a course and an assignment that can be pickled for another process.
+"""Data about a course and an assignment, for pickling.
 
-These data are all that grading needs.
+Another process can grade with these data alone.
 """
 
 from __future__ import annotations

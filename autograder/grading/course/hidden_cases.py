@@ -1,4 +1,4 @@
-"""Expected results on the hidden cases, computed in the grader without student code.
+"""Expected results on the hidden cases, computed outside the sandbox.
 
 The seed of an exercise's hidden cases derives from the course's secret. A child gets the seed when it reaches the
 check, and runs the probe on the cases. Expected results never leave the grader's process.

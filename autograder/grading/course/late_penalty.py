@@ -1,4 +1,7 @@
-"""Late penalties of a submission's notebooks, from the rule that a course has chosen."""
+"""Late penalties of a submission's notebooks.
+
+A course chooses the rule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rubrics for manual grading, shown in formgrader beside a student's answers."""
+"""Rubrics for manual grading, shown in formgrader beside a student's answers.
+
+A rubric is a text that tells how to give points to a written answer.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ class ShowRubric(Preprocessor):  # type: ignore[misc]
 
 
 def _rubrics(resources: Any) -> dict[str, str]:
-    """Return the rubrics by grade id.
+    """Return a dict from grade id to the text of the rubric.
 
-    There are none without a source notebook, or if the notebook is not shown for manual grading.
+    The dict is empty if there is no source notebook, or if the notebook is not shown for manual grading.
     """
     if "submission_id" not in resources:
         return {}
