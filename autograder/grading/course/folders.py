@@ -23,9 +23,10 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 @dataclass(frozen=True)
 class Record:
-    """The stored record of a graded submission: a digest of the submitted files.
+    """The stored record of a graded submission.
 
-    `renamed` holds the notebooks that the student renamed. It maps a notebook's released name to the submitted path.
+    `submitted` is the digest of the submitted files. `renamed` holds the notebooks that the student renamed: it maps a
+    notebook's released name to the submitted path.
     """
 
     submitted: str

@@ -1,8 +1,8 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
-Most cells of a submission are unchanged since the release. Parsing them takes a good part of their run time. The fork
-server runs the released cells once, and children find the results in the cache.
-A cache key consists of the source, the cell's name (with its number), the transformers and the compiler's flags.
+Most cells of a submission are unchanged since the release, and parsing them takes a good part of their run time. The
+fork server runs the released cells once. A child then finds the results in the cache.
+A cache key consists of the source, the cell's file name (with its number), the transformers and the compiler's flags.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .shell import Shell
 
 
 class Compiler(CachingCompiler):
-    """A compiler that caches syntax trees by source, and code by statements."""
+    """A compiler with two caches: from source to syntax tree, from statements to code."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,9 +26,9 @@ def descendants(process: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Return the bytes of memory that a process uses, or 0 if unknown.
+    """Return the bytes of memory that a process uses, or 0 if they are unknown.
 
-    Files are not counted. Memory shared with other processes is counted in proportion.
+    The contents of files are not counted. Memory shared with other processes is counted in proportion.
     """
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")

@@ -33,7 +33,7 @@ def run_command(command: str) -> int:
 class Store(dict[str, Any]):
     """An in-memory replacement of IPython's database `db`.
 
-    `%cd`, `%bookmark` and `%store` use the database.
+    The commands `%cd`, `%bookmark` and `%store` use the database.
     """
 
     def keys(self, pattern: str | None = None) -> Any:
