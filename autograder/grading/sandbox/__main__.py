@@ -2,6 +2,7 @@
 
 The process isolates itself while it is small. Then it imports torch and warms up. DESCRIPTOR is the number of the file
 descriptor of the socket to the engine. `full` switches isolation on, `none` off.
+
 python -P -m autograder.grading.sandbox DESCRIPTOR full|none
 """
 

@@ -40,7 +40,7 @@ _OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py
 
 
 class Refused(PermissionError):
-    """The exception raised in student code at an access that the hook refuses."""
+    """The exception raised in student code at a refused access."""
 
 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:

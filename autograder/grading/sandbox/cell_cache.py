@@ -19,7 +19,10 @@ from .shell import Shell
 
 
 class Compiler(CachingCompiler):
-    """A compiler with two caches: from source to syntax tree, from statements to code."""
+    """A compiler that caches syntax trees by source, and code by statements.
+
+    A source is the key of its syntax tree, and statements are the key of their compiled code.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ _LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
-    """The end of a connection: the process at the other end is gone."""
+    """The error that the process at the other end is gone."""
 
 
 class TimedOut(Exception):
@@ -34,7 +34,7 @@ class TimedOut(Exception):
 
 
 class Malformed(Exception):
-    """The arrival of data that are not a valid message."""
+    """The error that arrived data are not a valid message."""
 
 
 def bind_methods(thing: object) -> None:

@@ -1,9 +1,11 @@
 """Isolation of processes with Linux namespaces and resource limits.
 
 Only kernel features are needed, no system package.
+
 Isolated processes see the interpreter, the installed packages and the standard libraries, all read-only. The home and
 temporary folders are empty. No other processes are visible. There is no network and no capability, and a process cannot
 get a capability again.
+
 The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. For each child
 further steps follow: `new_pid_namespace` in the fork server, `isolate_child` in the child.
 """
