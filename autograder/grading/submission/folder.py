@@ -75,8 +75,8 @@ def read_submission(
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
     """Return the text of the file timestamp.txt, and a list of reasons for a review.
 
-    The text is None if there is no valid time. The list is empty unless this matters. `due` tells whether the
-    assignment has a due date.
+    The text is None if the file holds no valid time. The list then holds a reason. If the assignment has no due date
+    (`due` is False), a missing time is no reason.
     """
     unknown = [_NO_TIME] if due else []
     try:

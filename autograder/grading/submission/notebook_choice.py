@@ -1,4 +1,4 @@
-"""The choice of the submitted notebook to grade: by name, then by content."""
+"""The choice of the submitted notebook to grade, by name and content."""
 
 from __future__ import annotations
 

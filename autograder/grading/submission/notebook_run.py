@@ -1,4 +1,4 @@
-"""The run of one notebook: its cells in a child, judgements in the grader."""
+"""The run of one notebook in a child, with judgements outside."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ...messages.cards import message
 def output(kind: str, **fields: Any) -> NotebookNode:
     """Return an output of the type `kind` in nbformat's form.
 
-    Nested dicts in `fields` stay plain dicts. nbformat's functions would convert them to NotebookNodes.
+    Nested dicts in `fields` stay plain dicts: their values cannot be read as attributes.
     """
     return NotebookNode(output_type=kind, **fields)
 

@@ -1,4 +1,4 @@
-"""A submitted notebook rebuilt: the student's sources, everything else as released.
+"""Reconstruction of a submitted notebook: the student's sources, everything else as released.
 
 nbgrader's rules are kept (OverwriteCells, DeduplicateIds). Type, lock, points and checksum of a released cell come from
 the gradebook. The source of a locked cell comes from the gradebook, too.
