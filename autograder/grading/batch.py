@@ -161,7 +161,7 @@ class Batch:
                 yield future.result()
 
     def _place(self, student: str) -> Path:
-        """Return the folder for a student's graded submission."""
+        """Return the folder in which a student's graded submission is stored."""
         return self._course.autograded(self._assignment, student)
 
     def _unchanged(self, folder: Path) -> bool:
@@ -196,7 +196,10 @@ class Batch:
         return result
 
     def _write(self, graded: GradedSubmission) -> Result:
-        """Write a submission's grade, or the reasons if grading failed. Returns the updated result."""
+        """Write a submission's grade. If grading failed, write only the reasons.
+
+        Returns the updated result.
+        """
         result = graded.result
         if result.state != "failed":
             result = self._write_graded(graded)

@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a test of isolation, with remedies."""
+"""The command `autograder doctor`: a test whether isolation works, with remedies."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
 
 
 def _make(course: CourseSettings, assignment: str) -> Pages:
-    """Make the missing and outdated feedback pages of one assignment."""
+    """Make the missing and outdated feedback pages of one assignment, and return the outcome."""
     pages = Pages()
     with open_gradebook(course) as gradebook:
         for folder in course.graded(assignment):

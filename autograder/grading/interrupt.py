@@ -1,4 +1,7 @@
-"""Ctrl+C during grading: one message, no process left, exit status 130."""
+"""The reaction to Ctrl+C during grading: a message, then exit status 130.
+
+No child process is left running.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Progress:
         print(f"\r{self._line}\033[K", end="", file=sys.stderr, flush=True)
 
     def wait(self, students: Sequence[str]) -> None:
-        """Show the students whose submissions have been running for a while."""
+        """Show the names of `students`, whose submissions have been running for a while."""
         if sys.stderr.isatty():
             more = f" and {len(students) - _NAMED} more" if len(students) > _NAMED else ""
             who = printable(", ".join(students[:_NAMED]))

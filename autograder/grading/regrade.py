@@ -127,9 +127,9 @@ def _cell(notebook: NotebookNode, name: str) -> NotebookNode | None:
 
 
 def _put(path: Path, name: str, cell: NotebookNode) -> None:
-    """Replace the outputs of the cell with the grade id `name` in the notebook file `path`.
+    """Replace the outputs of one cell in the notebook file `path` by those of `cell`.
 
-    The new outputs are those of `cell`.
+    `name` is the grade id of the cell to change. If the file or the cell is missing, nothing happens.
     """
     if not path.is_file():
         return

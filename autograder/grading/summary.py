@@ -65,7 +65,7 @@ def _some(names: list[str]) -> str:
 
 
 def next_commands(course: CourseSettings) -> str:
-    """Return a text with the commands that an instructor usually runs after grading."""
+    """Return a text for the terminal with the commands that an instructor usually runs after grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (
         f"next: autograder report {where}    # what the class misunderstood\n"

@@ -1,4 +1,4 @@
-"""Encoding of the files beside an instructor's notebook, for the sandbox."""
+"""Encoding of an assignment's files, except notebooks, for sending into the sandbox."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def encoded_files(folder: Path) -> dict[str, str]:
 
 
 def _is_omitted(path: Path, exercises: Path) -> bool:
-    """Return whether a file is not sent as it is: a notebook, an answer key, or a module in `exercises`."""
+    """Return whether a file is not sent into the sandbox as it is.
+
+    Such a file is a notebook, an answer key, a cache of Python's, or a module in the folder `exercises`.
+    """
     own = path.is_relative_to(exercises) and (
         path.suffix == ".py" or path.name == "key.json" or path.parent.name == "keys"
     )

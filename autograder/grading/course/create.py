@@ -26,7 +26,7 @@ _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wro
 
 
 class NoCourse(UserError):
-    """The failure to create a course folder, with a remedy."""
+    """The error that a course folder cannot be created, with a remedy."""
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
@@ -72,7 +72,10 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
 
 
 def _text(name: str, **values: str) -> str:
-    """Return the text of a template file, with `values` in place of the names in braces."""
+    """Return the text of a template file, with its placeholders filled in.
+
+    A placeholder is a name in braces. `values` holds the text for each placeholder.
+    """
     text = (_TEXTS / name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)

@@ -141,7 +141,10 @@ def swap_in(place: Path, folder: Path) -> None:
 
 
 def remove_leftovers(place: Path) -> None:
-    """Remove temporary folders that a killed grader left next to `place`. The assignment must be locked."""
+    """Remove temporary folders that a killed grader left next to the folder `place`.
+
+    The caller must hold the assignment's lock.
+    """
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)

@@ -41,7 +41,10 @@ class AssignmentLayout:
 
 
 def layout_of(db: Any, assignment: str) -> AssignmentLayout:
-    """Return the layout of an assignment. `db` is the gradebook's SQLAlchemy session."""
+    """Return an assignment's notebooks with their cells, and database ids.
+
+    `db` is the gradebook's SQLAlchemy session.
+    """
     found = db.query(Assignment).filter(Assignment.name == assignment).one()
     return AssignmentLayout(found.id, found.duedate is not None, [_notebook(each) for each in found.notebooks])
 

@@ -103,7 +103,7 @@ def seed_of(secret: str, exercise: Exercise) -> str:
 
 
 def _secret(course: Path) -> str:
-    """Return the secret of the course in the folder `course`.
+    """Return the secret of a course. `course` is the course folder.
 
     Raises UserError with the remedy if the secret is missing or too short.
     """
@@ -119,7 +119,10 @@ def _secret(course: Path) -> str:
 
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
-    """Return the Python files on which expected results depend: the exercises' modules and the checking code."""
+    """Return the paths of the Python files on which expected results depend.
+
+    These are the modules of the exercises `known`, and the checking code.
+    """
     modules = (file for each in known for file in module_files(path_of(each)).values())
     return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 

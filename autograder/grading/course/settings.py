@@ -53,7 +53,7 @@ class CourseSettings:
         return self._path(self.directory.source_directory, ".", assignment)
 
     def autograded(self, assignment: str, student: str) -> Path:
-        """Return the folder for a student's graded submission."""
+        """Return the folder in which a student's graded submission is stored."""
         return self._path(self.directory.autograded_directory, student, assignment)
 
     @property
@@ -62,7 +62,7 @@ class CourseSettings:
         return list(self.directory.ignore)
 
     def feedback(self, assignment: str, student: str) -> Path:
-        """Return the folder for a student's feedback pages."""
+        """Return the folder in which a student's feedback pages are stored."""
         return self._path(self.directory.feedback_directory, student, assignment)
 
     def was_released(self, assignment: str, language: str) -> bool:
@@ -74,11 +74,17 @@ class CourseSettings:
         return self._path(kind, ".", assignment).is_dir()
 
     def submissions(self, assignment: str) -> list[Path]:
-        """Return the folders of an assignment's submissions, sorted by student. Links are ignored."""
+        """Return the folders of an assignment's submissions, in the order of the students' names.
+
+        A folder that is a symbolic link is left out.
+        """
         return self._by_student(self.directory.submitted_directory, assignment)
 
     def graded(self, assignment: str) -> list[Path]:
-        """Return the folders of an assignment's graded submissions, sorted by student. Links are ignored."""
+        """Return the folders of an assignment's graded submissions, in the order of the students' names.
+
+        A folder that is a symbolic link is left out.
+        """
         return self._by_student(self.directory.autograded_directory, assignment)
 
     def assignments(self) -> list[str]:
@@ -90,7 +96,7 @@ class CourseSettings:
         return self._all(self.directory.autograded_directory)
 
     def _by_student(self, kind: str, assignment: str) -> list[Path]:
-        """Return the folders of one assignment in the top folder `kind`, sorted by student.
+        """Return the folders of one assignment in a top folder, in the order of the students' names.
 
         `kind` is nbgrader's name of the top folder, for example "submitted" or "autograded".
         """
@@ -103,7 +109,10 @@ class CourseSettings:
         )
 
     def _all(self, kind: str) -> list[str]:
-        """Return the names of all assignments in the top folder `kind`, for example "submitted"."""
+        """Return the names of all assignments that have a folder in the top folder `kind`.
+
+        `kind` is nbgrader's name of the top folder, for example "submitted".
+        """
         above = self._path(kind, "STUDENT", "x").parents[1]
         names: set[str] = set()
         for student in above.iterdir() if above.is_dir() else []:
@@ -119,7 +128,10 @@ class CourseSettings:
         return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
 
     def _path(self, kind: str, student: str, assignment: str) -> Path:
-        """Return the folder for a student's assignment in the top folder `kind`, for example "submitted"."""
+        """Return the path of a student's folder for an assignment in the top folder `kind`.
+
+        `kind` is nbgrader's name of the top folder, for example "submitted".
+        """
         return Path(self.directory.format_path(kind, student, assignment))
 
 

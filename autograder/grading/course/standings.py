@@ -15,7 +15,8 @@ from .late_penalty import seconds_late
 class Standing:
     """Points, late penalty and state of review of one submission.
 
-    `score` and `penalty` are in points. The penalty is not subtracted from the score.
+    `score` and `penalty` are in points. The penalty is not subtracted from the score. `flagged` tells whether
+    formgrader shows a flag on one of the notebooks.
     """
 
     score: float

@@ -19,7 +19,7 @@ from ..submission.sanitize import grade_id_of, source_of
 class ShowRubric(Preprocessor):  # type: ignore[misc]
     """A preprocessor that shows the rubric above a student's written answer.
 
-    The rubric is the text of the answer cell in the source notebook.
+    The rubric is the text of the answer's cell in the source notebook.
     """
 
     enabled = True

@@ -1,4 +1,4 @@
-"""HTML safety of pages that show submissions, in feedback and in formgrader."""
+"""HTML pages that show submissions, made safe: feedback pages and formgrader's."""
 
 from __future__ import annotations
 
@@ -77,6 +77,6 @@ def is_plain(text: str) -> bool:
 
 
 def as_typed(text: str) -> str:
-    """Return Markdown that shows `text` verbatim, in a code block."""
+    """Return Markdown with a code block that shows `text` exactly as it was typed."""
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 3)
     return f"{fence}text\n{text}\n{fence}"

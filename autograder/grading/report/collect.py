@@ -32,7 +32,7 @@ _NOT_IN_BOOK = Text(
 
 
 def collect(course: CourseSettings, assignment: str) -> Graded:
-    """Collect the data of the class report on an assignment.
+    """Return the data of the class report on an assignment.
 
     Raises UserError with the remedy if there is no graded submission.
     """

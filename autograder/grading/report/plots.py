@@ -1,6 +1,6 @@
 """The plots of the class report, as SVG.
 
-The colours follow the light, dark or print style of the HTML page.
+The colours follow the style of the HTML page: light, dark or for print.
 """
 
 from __future__ import annotations
@@ -115,7 +115,10 @@ def _style() -> AbstractContextManager[None]:
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """Return a figure as an SVG element for an HTML page. `says` is the text for screen readers."""
+    """Return a figure as the text of an SVG element for an HTML page.
+
+    `says` is the text for screen readers.
+    """
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True)
     text = file.getvalue()

@@ -53,7 +53,7 @@ class Compiler(CachingCompiler):
 
 
 class RememberingShell(Shell):
-    """A shell that caches transformed cells, and compiles with `Compiler`."""
+    """A shell that caches transformed cells, and compiles with the class `Compiler`."""
 
     compiler_class = Type(Compiler)
 

@@ -63,7 +63,7 @@ class Channel:
         bind_methods(self)
 
     def agree(self, key: str) -> None:
-        """Authenticate messages with `key`, in hexadecimal digits, from now on."""
+        """Authenticate all later messages with `key`, a text of hexadecimal digits."""
         self._keyed = hashlib.blake2b(digest_size=_PROOF, key=bytes.fromhex(key))
 
     def _proof(self, number: int, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The grader's side of the sandbox: fork server, children, warm-up."""
+"""The grader's side of the sandbox: fork server, children, rehearsal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Garbage collection around data that lives as long as its process."""
+"""Garbage collection that leaves out data needed until the process ends."""
 
 from __future__ import annotations
 

@@ -86,7 +86,10 @@ class Guard:
     """
 
     def __init__(self, exercises: LessonModules) -> None:
-        """Record the modules in `sys.modules`, and the exercises' modules, which are not in `sys.modules`."""
+        """Record the modules in `sys.modules`, and the modules of `exercises`.
+
+        The modules of exercises are not in `sys.modules`.
+        """
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []

@@ -1,4 +1,4 @@
-"""System calls that Python's `os` lacks, called through the C library."""
+"""System calls that Python's module `os` lacks, called through the C library."""
 
 from __future__ import annotations
 

@@ -66,9 +66,9 @@ def isolate_fork_server() -> None:
 
 
 def enter_root() -> None:
-    """Enter the sandbox's own file system (see `filesystem`), after `isolate_fork_server`.
+    """Enter the sandbox's root file system (see the module `filesystem`).
 
-    Raises CannotIsolate if the kernel refuses.
+    Must be called after `isolate_fork_server`. Raises CannotIsolate if the kernel refuses.
     """
     root.make(INSIDE)
     root.change()
@@ -194,7 +194,7 @@ def _seal() -> None:
 
 
 def _limit(limits: Limits) -> None:
-    """Set the kernel's resource limits for this process."""
+    """Set the kernel's limits on the resources of this process."""
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (
         (resource.RLIMIT_CPU, int(limits.total_seconds)),

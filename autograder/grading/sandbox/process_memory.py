@@ -12,7 +12,7 @@ _PAGE = resource.getpagesize()
 
 
 def descendants(process: int) -> list[int]:
-    """Return the ids of a process and its descendants, the process itself first."""
+    """Return the process ids of a process and its descendants. The first id is that of the process itself."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

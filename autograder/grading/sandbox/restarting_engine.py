@@ -32,7 +32,7 @@ class RestartingEngine:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the engine, if it was started."""
+        """Close the engine, if one is running."""
         if self._engine:
             self._engine.close()
 

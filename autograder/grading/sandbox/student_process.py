@@ -92,7 +92,7 @@ class StudentProcess:
     def receive(self, seconds: float) -> dict[str, Any]:
         """Return the child's next message, which must arrive within `seconds`.
 
-        Time in which other processes had the child's processor does not count.
+        The time in which other processes had the child's processor is not counted.
         Raises Ended if the child is gone, runs out of time or memory, or sends an invalid message.
         """
         deadline = Deadline(seconds, self._process)

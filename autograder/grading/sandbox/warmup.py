@@ -34,7 +34,10 @@ _SEED = "rehearsal"
 
 
 def warm_shell(kind: type[Shell]) -> Shell:
-    """Return an IPython shell of the class `kind`, with slow modules imported and inline figures."""
+    """Return an IPython shell of the class `kind` that has already imported slow modules.
+
+    Figures are shown in the notebook.
+    """
     shell: Shell = kind.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends

@@ -67,7 +67,7 @@ def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
-    """Answer the grader's requests until the grader closes the channel. Never returns."""
+    """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
     torch.set_num_threads(1)
     worker, me = Worker(shell, guard, limits, modules), os.getpid()
     try:

@@ -1,4 +1,7 @@
-"""The files in a submission's folder except the notebooks, read within limits."""
+"""The other files in a submission's folder, read with limits on their size.
+
+These are all files but the notebooks.
+"""
 
 from __future__ import annotations
 

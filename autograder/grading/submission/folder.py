@@ -39,7 +39,10 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """A hash of everything that the grading of a submission depends on."""
+        """A hash of the submission's notebooks, other files, timestamp and reasons.
+
+        If the hash is the same as before, the submission need not be graded again.
+        """
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
         parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):

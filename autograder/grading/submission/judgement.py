@@ -43,7 +43,7 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 
 def _without_message(note: Note) -> Note:
-    """Return the note with an ellipsis in place of an error message."""
+    """Return the note. If it quotes an error message, replace the message by an ellipsis."""
     return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
 
 

@@ -46,7 +46,10 @@ class Outcome:
 
     @property
     def lacked_time(self) -> bool:
-        """Return whether the run timed out after the child had waited too long for a processor."""
+        """Return whether the run exceeded a time limit on a busy machine.
+
+        A machine is busy if the child has waited too long for a processor.
+        """
         return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
@@ -85,7 +88,10 @@ def _place(cell: NotebookNode, number: int) -> str:
 
 
 class _Run:
-    """The run of one notebook. The parameters are those of `run_notebook`."""
+    """The run of one notebook.
+
+    The parameters are those of `run_notebook`.
+    """
 
     def __init__(
         self,
@@ -239,7 +245,7 @@ class _Run:
         return judgement
 
     def _unreached(self, exercise: Exercise) -> Judgement:
-        """Return the judgement on an answer that could not be observed, because the child ended early."""
+        """Return a judgement without points, because the child ended before the answer was observed."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:

@@ -24,7 +24,10 @@ def output(kind: str, **fields: Any) -> NotebookNode:
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
-    """nbgrader's preprocessor that limits lines of output, extended to limit characters."""
+    """nbgrader's preprocessor that shortens outputs, with an additional limit.
+
+    nbgrader limits the number of lines, this class also the number of characters.
+    """
 
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 

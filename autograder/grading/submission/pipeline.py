@@ -48,7 +48,10 @@ class Result:
 
 @dataclass
 class GradedSubmission:
-    """A submission that was run, but whose grades are not written yet."""
+    """A submission that was run, but whose grades are not written yet.
+
+    `notebooks` and `scores` are dicts whose keys are released names.
+    """
 
     result: Result
     digest: str = ""  # of the submitted files; empty if the next grading must grade them again

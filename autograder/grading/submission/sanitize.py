@@ -38,7 +38,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Released:
-    """A released cell, as stored in the gradebook."""
+    """A cell of a released notebook, as stored in the gradebook."""
 
     cell_type: str
     source: str
@@ -49,7 +49,7 @@ class Released:
     task: bool = False
 
     def metadata(self, name: str) -> dict[str, Any]:
-        """Return nbgrader's metadata of the cell with the grade id `name`."""
+        """Return nbgrader's metadata of this cell. `name` is the cell's grade id."""
         kept = {
             "grade_id": name,
             "schema_version": 3,
@@ -78,7 +78,10 @@ class Sanitized:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON of a submitted notebook file in format 4. Raises Unreadable if the notebook is invalid."""
+    """Return the JSON of a submitted notebook file in format 4.
+
+    Notebooks in format 2 or 3 are converted. Raises Unreadable if the notebook is invalid.
+    """
     return parse(load(path), path.name)
 
 
