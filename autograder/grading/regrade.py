@@ -27,9 +27,10 @@ from .submission.scores import Score
 class Change:
     """The old and new score of one student, in points.
 
-    `done` tells what was written: "raised", "lowered", "kept" or an empty text. "kept" means that the new score is
-    lower and was not written. The text is empty if scores are only listed. If the answer could not be graded, `why` is
-    the reason.
+    If the answer could not be graded, `why` is the reason. `done` tells what was written:
+    - "raised" or "lowered": the new score;
+    - "kept": nothing, because the new score is lower;
+    - an empty text: nothing, because scores are only listed or `why` is set.
     """
 
     student: str

@@ -35,7 +35,7 @@ def encoded_files(folder: Path) -> dict[str, str]:
 def _is_omitted(path: Path, exercises: Path) -> bool:
     """Return whether a file is not sent into the sandbox as it is.
 
-    Such a file is a notebook, an answer key, a cache of Python's, or a module in the folder `exercises`.
+    Not sent are notebooks, answer keys, cached bytecode, and modules in the folder `exercises`.
     """
     own = path.is_relative_to(exercises) and (
         path.suffix == ".py" or path.name == "key.json" or path.parent.name == "keys"

@@ -95,8 +95,8 @@ class Rows:
     def score(self, submitted: str, cells: Iterable[str]) -> float:
         """Return the sum of the scores of `cells` in one submitted notebook.
 
-        `submitted` is the notebook's database id, `cells` are the cells' database ids. nbgrader's own sum reads the
-        rows of the whole class.
+        `submitted` is the notebook's database id. `cells` are the cells' database ids. nbgrader's own sum would read
+        the rows of the whole class.
         """
         return float(self._db.scalar(_score(), {"cells": list(cells), "submitted": submitted}))
 

@@ -1,4 +1,4 @@
-"""Remarks on graded submissions, stored in the course folder until the next grading."""
+"""Remarks on graded submissions, stored in files until the next grading."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ def list_differences(old: str, new: str) -> list[str]:
     """Return the grade ids of the cells in which two source notebooks differ for nbgrader.
 
     `old` and `new` are the notebooks' JSON. The result holds cells that exist in only one notebook, and cells with
-    another nbgrader type. If the list is not empty and students have handed in the old version, nbgrader refuses to
-    release the new one.
+    another nbgrader type. After students have handed in the old version, nbgrader refuses to release a version with
+    differences.
     """
     try:
         cells = [_cells(text) for text in (old, new)]

@@ -81,10 +81,10 @@ def _from_gradebook(
 
     - a list of the names of the assignment's notebooks;
     - a dict from student to points, less late penalties, as in nbgrader's export;
-    - a dict from student to the cells that need manual grading: a dict from grade id to whether the cell already has a
-      manual score;
+    - a dict from student to the cells that need manual grading;
     - the set of students with a flag in formgrader.
-    Raises UserError if the gradebook cannot be read or lacks the assignment.
+    The cells of a student are a dict from grade id to whether the cell already has a manual score. Raises UserError if
+    the gradebook cannot be read or lacks the assignment.
     """
     try:
         with Gradebook(course.db_url, course.course_id) as book:

@@ -1,7 +1,7 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
-Most cells of a submission are unchanged since the release, and parsing them takes a good part of their run time. The
-fork server runs the released cells once. A child then finds the results in the cache.
+Most cells of a submission are unchanged since the release. Parsing them takes a good part of their run time. The fork
+server runs the released cells once. A child then finds the results in the cache.
 A cache key consists of the source, the cell's file name (with its number), the transformers and the compiler's flags.
 """
 

@@ -23,8 +23,10 @@ _GRACE = 3.0  # seconds beyond the time limit after which a process should have 
 class Ended(Exception):
     """The error that a child has ended early.
 
-    `why` is the cause: "time" or "memory" if a limit was exceeded, "nonsense" if the child sent an invalid message,
-    otherwise "died".
+    `why` is the cause:
+    - "time" or "memory": the child exceeded a limit;
+    - "nonsense": the child sent an invalid message;
+    - "died": anything else.
     """
 
     def __init__(self, why: str) -> None:

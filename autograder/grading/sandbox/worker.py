@@ -183,8 +183,9 @@ class Worker:
     def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
-        The answer has the key `runs`: a list with the encoded observation of each case. If there is no learner's answer
-        to observe, it has the key `absent` instead: a list of a verdict's state, a sentence id and parameters.
+        The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
+        nothing to observe, it has the key `absent` instead. Its value is a list: a verdict's state, a sentence id and
+        parameters.
         `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty.
         """
         asked = self._known[exercise]

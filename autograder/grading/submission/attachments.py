@@ -1,7 +1,4 @@
-"""The other files in a submission's folder, read with limits on their size.
-
-These are all files but the notebooks.
-"""
+"""Files of a submission except notebooks, read with limits on size."""
 
 from __future__ import annotations
 

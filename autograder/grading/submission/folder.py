@@ -39,7 +39,7 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """A hash of the submission's notebooks, other files, timestamp and reasons.
+        """A hash of notebooks, other files, timestamp, reasons and maximum points.
 
         If the hash is the same as before, the submission need not be graded again.
         """

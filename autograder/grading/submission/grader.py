@@ -118,8 +118,7 @@ class Grader:
 
         `beside` maps relative paths of the student's own files to contents in base64.
         If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
-        engine can be started. If the notebook ran out of time on a busy machine, it is run once more, while no other
-        notebook runs.
+        engine can be started. If the notebook ran out of time on a busy machine, it is run again, alone.
         Raises the same exceptions as `prepare`.
         """
         with self._lock.shared():
