@@ -251,7 +251,7 @@ class Batch:
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
         """Return a dict from notebook name to whether formgrader shows a flag on that notebook.
 
-        A notebook is left out if only an instructor can have set its flag. Its flag then stays as it is.
+        If only an instructor can have set a notebook's flag, the dict lacks the notebook. The flag is then not changed.
         """
         ours = bool(self._remarks.read(student).everything)
         flags = {}

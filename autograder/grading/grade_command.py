@@ -44,7 +44,7 @@ def grade_course(
 ) -> int:
     """Grade one assignment, or all that were handed in. Print the results and return the exit status.
 
-    The status is 1 if a submission failed or an assignment could not be graded. In either case the remaining
+    The status is 1 if a submission failed or an assignment could not be graded. After a failure the remaining
     submissions and assignments are still graded. `starting` is a fork server whose process has been started. The
     keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.

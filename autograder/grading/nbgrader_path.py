@@ -10,8 +10,8 @@ from pathlib import Path
 def put_interpreter_on_path() -> None:
     """Add the folder of this Python's executable to the environment variable PATH.
 
-    nbgrader runs the program `alembic` from that folder. Without this step it would not be found if the virtual
-    environment is not activated.
+    nbgrader runs the program `alembic` from that folder. If the virtual environment is not activated, nbgrader would
+    not find the program.
     """
     here, path = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
     if here not in path.split(os.pathsep):

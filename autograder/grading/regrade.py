@@ -128,7 +128,7 @@ def _cell(notebook: NotebookNode, name: str) -> NotebookNode | None:
 
 
 def _put(path: Path, name: str, cell: NotebookNode) -> None:
-    """Replace the outputs of one cell in the notebook file `path` by those of `cell`.
+    """Replace the outputs of one cell in the notebook file `path` by the outputs of `cell`.
 
     `name` is the grade id of the cell to change. If the file or the cell is missing, nothing happens.
     """

@@ -25,8 +25,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 class Record:
     """The stored record of a graded submission.
 
-    `submitted` is the digest of the submitted files. `renamed` holds the notebooks that the student renamed: it maps a
-    notebook's released name to the submitted path.
+    `submitted` is the digest of the submitted files. `renamed` maps the released names of notebooks to submitted paths.
+    Only notebooks that the student renamed are in `renamed`.
     """
 
     submitted: str
@@ -82,7 +82,7 @@ def write_result(
 ) -> None:
     """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
-    The folder `source` holds the assignment's own files. Those that match one of the patterns `ignore` are not copied.
+    The folder `source` holds the assignment's files. Files that match one of the patterns `ignore` are not copied.
     `files` maps relative paths to contents of the student's other files. If the assignment has a file with the same
     path, the student's file is omitted. `notebooks` maps released names to graded notebooks.
     """

@@ -1,7 +1,7 @@
 """Expected results on the hidden cases, computed outside the sandbox.
 
-The seed of an exercise's hidden cases derives from the course's secret. A child gets the seed when it reaches the
-check, and runs the probe on the cases. Expected results never leave the grader's process.
+The seed of an exercise's hidden cases derives from the course's secret. When a child reaches the check, it gets the
+seed and runs the probe on the cases. Expected results never leave the grader's process.
 """
 
 from __future__ import annotations

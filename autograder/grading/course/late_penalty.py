@@ -17,9 +17,9 @@ LatePenalty = Callable[[str, float, float], "float | None"]  # (student, score, 
 def late_penalty(config: Config) -> LatePenalty:
     """Return the course's rule for late penalties, as a function.
 
-    The rule is the nbgrader plugin that the config names. If the config names none, it is nbgrader's default, which
-    takes no points off. The plugin object is created at each call of the function. A broken plugin therefore fails only
-    for late submissions.
+    The config names an nbgrader plugin with the rule. The default is nbgrader's own plugin, which takes no points off.
+    The plugin object is created at each call of the function. A broken plugin therefore fails only for late
+    submissions.
     """
 
     def rule(student: str, score: float, seconds: float) -> float | None:

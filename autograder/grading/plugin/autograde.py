@@ -116,8 +116,9 @@ class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
     """A preprocessor that stores the reasons for a review by an instructor.
 
     The reasons are stored in the course's folder `.autograder`. If there are reasons, formgrader shows a flag on the
-    notebook. The preprocessor also removes a record from the folder of the graded submission. The student may have
-    forged it, and `autograder grade` would trust it.
+    notebook.
+    The preprocessor also removes a record from the folder of the graded submission. A student may have forged the
+    record, and `autograder grade` would trust it.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:

@@ -27,8 +27,8 @@ FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading it
 class Wrong:
     """A group of similar wrong answers to one exercise.
 
-    If `mistake` is not None, it is the name of the mistake that was recognised in each of the answers. Otherwise the
-    answers share the same observed behaviour or the same error. `verdict` is the verdict on one of the answers.
+    `mistake` is the name of the mistake that was recognised in each of the answers. If `mistake` is None, the answers
+    share the same observed behaviour or the same error. `verdict` is the verdict on one of the answers.
     """
 
     exercise: Exercise
@@ -40,7 +40,7 @@ class Wrong:
     code: str = ""  # the shortest answer of the group
 
     def add(self, student: str, code: str) -> None:
-        """Add a student to the group. If `code`, the student's answer, is the shortest so far, keep it."""
+        """Add a student to the group. `code` is the student's answer, which is kept if it is the shortest."""
         self.students.append(student)
         if code.strip() and (not self.code or len(code) < len(self.code)):
             self.code = code
@@ -66,8 +66,8 @@ class Answered:
     def wrong(self, *, recognised: bool) -> list[Wrong]:
         """Return groups of wrong answers, the largest group first.
 
-        If `recognised` is True, these are the groups with a recognised mistake. Otherwise they are the groups without
-        one.
+        If `recognised` is True, returns the groups with a recognised mistake. If it is False, returns the groups
+        without a recognised mistake.
         """
         found = [each for each in self.alike.values() if (each.mistake is not None) == recognised]
         return sorted(found, key=lambda each: -len(each.students))
@@ -111,8 +111,8 @@ class Graded:
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
         """Add the graded notebooks of one student to the counts.
 
-        `cells` maps grade ids to the cells' JSON. `waiting` holds the cells that need manual grading. It maps a cell's
-        grade id to whether the cell already has a manual score.
+        `cells` maps grade ids to the cells' JSON. The keys of `waiting` are the grade ids of cells that need manual
+        grading. The values tell whether the cell already has a manual score.
         """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
@@ -162,7 +162,8 @@ def _kind(wrong: Wrong) -> str:
 def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
     """Return the verdict in a check's output, and the digest of the observations.
 
-    Each of the two is None if it is missing or invalid. `cell` is the check's JSON, `exercise` the exercise's name.
+    If there is no valid verdict, returns None twice. The digest alone is None if nothing was observed. `cell` is the
+    check's JSON, `exercise` the exercise's name.
     """
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")

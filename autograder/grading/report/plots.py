@@ -53,10 +53,10 @@ def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, 
 
 
 def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
-    """Return a pair for each bin of the histogram: its label, and the number of scores in it.
+    """Return a pair for each bin of the histogram: the bin's label, and its number of scores.
 
-    `maximum` is the highest possible score in points. If it is at most 25, bins are one point wide, otherwise wider.
-    Scores are rounded down.
+    `maximum` is the highest possible score in points. Up to a maximum of 25 points bins are one point wide, otherwise
+    wider. Scores are rounded down.
     """
     width = max(1, -(-int(maximum) // 25))
     number = int(max([maximum, *scores])) // width + 1

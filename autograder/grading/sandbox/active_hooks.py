@@ -34,7 +34,7 @@ class ActiveHooks:
         """Switch off a notebook's trace functions, import hooks and signal handlers in the `with` block.
 
         This is a context manager. At the end of the `with` block import hooks and signal handlers are restored. A trace
-        or profile function stays off: the grader's own stack frames would be visible to it.
+        or profile function stays off: otherwise it would see the grader's own stack frames.
         """
         sys.settrace(None)
         sys.setprofile(None)

@@ -81,8 +81,8 @@ class Engine:
     def rehearse(self, asked: Rehearsal) -> None:
         """Let the fork server run the rehearsal `asked`: a lesson's exercises, released cells and probes.
 
-        Children that are forked later inherit the effects. If the fork server cannot be forked after the rehearsal, it
-        is replaced by one that only loads the exercises.
+        Children that are forked later inherit the effects. If the fork server cannot be forked after the rehearsal, a
+        new fork server replaces it. The new fork server only loads the exercises.
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:

@@ -1,6 +1,6 @@
 """Detection of tampering with torch, the builtins, IPython and the course's code.
 
-A child is a fork of the fork server. If nobody has replaced a name, it stands for the same object in both processes.
+A child is a fork of the fork server. A name that nobody has replaced stands for the same object in both processes.
 First the memory of each namespace is compared (`dict_snapshot`). Namespaces that may differ are then compared name by
 name.
 """
@@ -64,8 +64,8 @@ def _is_old(kind: type) -> bool:
 class _Names:
     """A snapshot of one namespace, whose dotted name is `where`.
 
-    `was` maps the recorded names to objects. `hiding` holds names that are absent. If one of them were added, it would
-    shadow a builtin or an inherited name.
+    `was` maps the recorded names to objects. `hiding` holds absent names. An absent name that is added would shadow a
+    builtin or an inherited name.
     """
 
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:

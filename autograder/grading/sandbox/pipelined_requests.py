@@ -34,9 +34,9 @@ class PipelinedRequests:
         return self._child.ask(do, **arguments)
 
     def ask_and_go_on(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request and, directly after it, the cells up to the next check.
+        """Send a request and, without waiting, requests to run the cells up to the next check.
 
-        Returns the child's answer to the request. `do` and `arguments` are those of `StudentProcess.ask`.
+        Returns the child's answer to the first request. `do` and `arguments` are those of `StudentProcess.ask`.
         """
         self._send({"do": do, **arguments}, *self._come_next())
         return self._child.answer()

@@ -1,8 +1,8 @@
 """A seccomp filter that refuses system calls to student code.
 
-Anonymous files and shared memory are charged to no process, so they would evade the memory limit. Kernel keys belong to
-no namespace. A process that clears its parent death signal would survive a killed grader. All other refused calls are
-refused because nobody needs them.
+Anonymous files and shared memory are charged to no process, so these would evade the memory limit. Kernel keys belong
+to no namespace. A process that clears its parent death signal would survive a killed grader. The filter also refuses
+calls that student code never needs.
 """
 
 from __future__ import annotations

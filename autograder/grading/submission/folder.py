@@ -59,7 +59,7 @@ def read_submission(
     """Read a submission's notebooks, and its other files.
 
     Files that match one of nbgrader's patterns `ignore` are left out. `released` maps released names to notebooks.
-    `due` tells whether the assignment has a due date. If it has one, a missing timestamp is a reason for a review.
+    `due` tells whether the assignment has a due date. If `due` is True, a missing timestamp is a reason for a review.
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)

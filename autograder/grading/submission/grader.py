@@ -1,7 +1,7 @@
 """Runs of submissions on an engine that has passed the self-test.
 
-The self-test grades the course's own solutions. If a submission failed and may not be the cause, it is run again. A
-process has one grader for each combination of limits and isolation.
+The self-test grades the course's own solutions. If a run failed and the submission may not be the cause, the submission
+is run again. A process has one grader for each combination of limits and isolation.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequen
     """Choose the notebooks to grade in a submission's `folder`.
 
     `released` maps released names to notebooks. `there` are the relative paths of the submitted notebooks. A submitted
-    notebook with the released name is preferred. If it has no answers, another notebook with answers is chosen. Two
-    notebooks with different answers are a reason for a review.
+    notebook with the released name is preferred. If the preferred notebook has no answers, another notebook with
+    answers is chosen. Two notebooks with different answers are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
@@ -101,10 +101,10 @@ def _candidates(
 def _choose_one(
     done: Choice, name: str, exact: Path | None, others: list[_Candidate], released: ReleasedNotebook
 ) -> None:
-    """Choose the notebook to grade as the released notebook `name`, and add it to `done`.
+    """Choose the notebook to grade as the released notebook `name`, and add the choice to `done`.
 
     `exact` is the path of the submitted notebook with this name, or None. `others` are candidates with other names. If
-    there is no candidate at all, `done` stays as it is.
+    there is no candidate at all, `done` is not changed.
     Raises Unreadable if the only notebook cannot be read.
     """
     candidates, reasons = list(others), []

@@ -67,7 +67,7 @@ def comment_on(cell: NotebookNode) -> str | None:
 
 
 class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor that writes scores, changed to write those of `score_of`."""
+    """nbgrader's preprocessor that writes scores, changed to use `score_of`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
