@@ -1,1 +1,1 @@
-"""Grading with nbgrader: course folder, configuration, and replaced preprocessors."""
+"""Grading with nbgrader: course folder, configuration, and our own preprocessors."""

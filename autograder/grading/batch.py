@@ -1,9 +1,10 @@
 """The command `autograder grade`: all submissions of an assignment, on all cores.
 
-An executor runs the submissions. This module writes the results, one at a time, each in three steps. The graded
-notebook is written to a temporary folder. The gradebook is updated in one transaction. Then the folder is moved into
-place.
-A grader may be killed between any two of these steps: the next run repeats the missing ones.
+An executor runs the submissions. This module writes each result in three steps:
+- write the graded notebook to a temporary folder;
+- update the gradebook in one transaction;
+- move the folder into place.
+The grader may be killed between any two steps. The next run of the command then repeats the missing steps.
 """
 
 from __future__ import annotations
@@ -46,10 +47,9 @@ _LONG = 4.0  # seconds without a result before the running students are reported
 
 @contextlib.contextmanager
 def core_threads(jobs: int) -> Iterator[Executor]:
-    """Yield an executor with `jobs` threads, each on one core.
+    """Yield, as a context manager, an executor with `jobs` threads, each on one core.
 
-    A thread and its child take turns on this core. Neither waits for another core to wake up, or reads another core's
-    cache.
+    A thread and its child take turns on the same core. The thread never waits for another core to wake up.
     """
     mine = os.sched_getaffinity(0)
     cores = itertools.cycle(random.sample(sorted(mine), len(mine)))  # other graders with few jobs may be running
@@ -72,10 +72,10 @@ def grade(
     """Grade the submissions of one assignment on `executor`. Returns the result of every submission.
 
     `isolation` ("full" or "none") overrides the course's setting. At most `ahead` submissions run or wait to be written
-    at a time. Submissions graded before are skipped without `force`. `students` restricts the submissions if it is not
-    empty.
-    `seen` is called with each result and the number of submissions. `waits` is called with the students whose
-    submissions are running, while no submission ends for some seconds.
+    at a time. If `force` is False, unchanged submissions with an earlier grade are not run again. If `students` is not
+    empty, only the submissions of these students are graded.
+    `seen` is called for each submission, with its result and the total number of submissions. If no submission ends for
+    some seconds, `waits` is called with the students whose submissions are running.
     Raises UserError if nothing can be graded: an unknown assignment, a read-only gradebook, another running grader.
     Raises CannotIsolate if the kernel refuses isolation.
     """
@@ -84,7 +84,7 @@ def grade(
 
 
 class Batch:
-    """A grading run of one assignment: submissions, gradebook, remarks."""
+    """A run of the grader on one assignment: submissions, gradebook, remarks."""
 
     def __init__(self, course: CourseSettings, assignment: str, isolation: str | None, book: Book) -> None:
         self._course, self._assignment, self._book = course, assignment, book
@@ -111,7 +111,7 @@ class Batch:
     ) -> Iterator[Result]:
         """Grade new and changed submissions, and write the results. Yields the result of every submission.
 
-        The parameters are those of `grade`.
+        An unchanged submission keeps its earlier grade. The parameters are those of `grade`.
         """
         submissions = self._course.submissions(self._assignment)
         if students:
@@ -138,10 +138,10 @@ class Batch:
         ahead: int,
         waits: Callable[[list[str]], None] = lambda students: None,
     ) -> Iterator[GradedSubmission]:
-        """Run the submissions in `folders` without writing. Yields each as it ends.
+        """Run the submissions in `folders`, and write nothing. Yields each graded submission when its run ends.
 
-        At most `ahead` submissions run or wait for the caller at a time. `waits` is called with the students whose
-        submissions are running, while no submission ends for some seconds.
+        At most `ahead` submissions run or wait for the caller at a time. If no submission ends for some seconds,
+        `waits` is called with the students whose submissions are running.
         Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation.
         """
         data = self._course_snapshot, self._assignment_snapshot
@@ -161,11 +161,11 @@ class Batch:
                 yield future.result()
 
     def _place(self, student: str) -> Path:
-        """Return the folder for a student's graded submission."""
+        """Return the folder in which a student's graded submission is stored."""
         return self._course.autograded(self._assignment, student)
 
     def _unchanged(self, folder: Path) -> bool:
-        """Return whether the submission in `folder` was graded before, from the same files."""
+        """Return whether the submission in `folder` has a grade, and its files have not changed since."""
         student, assignment = folder.parent.name, self._assignment_snapshot
         if student not in self._known or self._remarks.read(student).failed:
             return False
@@ -178,7 +178,10 @@ class Batch:
     # ----------------------------------------------------------------------------------------------------- writing
 
     def _keep(self, student: str) -> Result:
-        """Keep an earlier grade, but update the late penalty. Returns the result for the summary."""
+        """Keep a submission's earlier grade, but update its late penalty.
+
+        Returns the submission's result, with the earlier score and remarks.
+        """
         known = self._known[student]
         remarks = self._remarks.read(student)
         reasons = remarks.everything if known.flagged else []
@@ -193,7 +196,10 @@ class Batch:
         return result
 
     def _write(self, graded: GradedSubmission) -> Result:
-        """Write a submission's grade, or the reasons if grading failed. Returns the updated result."""
+        """Write a submission's grade. If grading failed, write only the reasons.
+
+        Returns the updated result.
+        """
         result = graded.result
         if result.state != "failed":
             result = self._write_graded(graded)
@@ -205,7 +211,7 @@ class Batch:
     def _write_graded(self, graded: GradedSubmission) -> Result:
         """Write a graded submission: a temporary folder, then the gradebook, then the final folder.
 
-        Returns the updated result.
+        Returns the updated result. If writing fails, the result has the state "failed" and a reason.
         """
         result, place = graded.result, self._place(graded.result.student)
         try:
@@ -232,9 +238,9 @@ class Batch:
         return result
 
     def _kept_by_hand(self, student: str) -> list[str]:
-        """Return a list with a note for the instructor, or an empty list.
+        """Return a list with one note that manual grades were kept, or an empty list.
 
-        The note tells that manual grades were kept when the submission was graded again.
+        The list is empty if the student has no manual grades.
         """
         known = self._known.get(student)
         if not known or not known.by_hand:
@@ -243,9 +249,9 @@ class Batch:
         return [f"graded again: points and comments given by hand are kept{waits}"]
 
     def _flags(self, student: str, remarks: Remarks) -> dict[str, bool]:
-        """Return whether formgrader is to flag each notebook of a submission, by notebook name.
+        """Return a dict from notebook name to whether formgrader shows a flag on that notebook.
 
-        A notebook that is left out keeps its flag: only an instructor has set that flag.
+        If only an instructor can have set a notebook's flag, the dict lacks the notebook. The flag is then not changed.
         """
         ours = bool(self._remarks.read(student).everything)
         flags = {}
@@ -257,9 +263,10 @@ class Batch:
         return flags
 
     def _compare(self, graded: GradedSubmission, place: Path) -> None:
-        """Find the answers that were graded manually and have not changed since.
+        """Find the manually graded answers that have not changed since the earlier grading.
 
-        The earlier graded notebooks are in the folder `place`. The answers' cells are stored in `graded.scores`.
+        The folder `place` holds the notebooks of the earlier grading. The grade ids of unchanged answers are stored in
+        `graded.scores`.
         """
         known = self._known.get(graded.result.student)
         for name, scores in graded.scores.items() if known and known.by_hand else ():
@@ -269,7 +276,7 @@ class Batch:
 
 @contextlib.contextmanager
 def open_book(course: CourseSettings) -> Iterator[Book]:
-    """Open a course's gradebook for grading, with the course's late penalty.
+    """Open a course's gradebook as a context manager, with the course's late penalty.
 
     Raises UserError if the gradebook cannot be opened.
     """
@@ -279,7 +286,10 @@ def open_book(course: CourseSettings) -> Iterator[Book]:
 
 @contextlib.contextmanager
 def open_gradebook(course: CourseSettings) -> Iterator[Gradebook]:
-    """Open a course's gradebook as an nbgrader object. Raises UserError if the gradebook cannot be opened."""
+    """Open a course's gradebook as a context manager that yields nbgrader's own object.
+
+    Raises UserError if the gradebook cannot be opened.
+    """
     try:
         gradebook = Gradebook(course.db_url, course.course_id)
     except Exception as error:  # many kinds of exceptions from SQLAlchemy and alembic

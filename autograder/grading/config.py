@@ -1,3 +1,3 @@
-"""A re-export of `configure`, for every course's nbgrader_config.py."""
+"""The function `configure`, imported by every course's nbgrader_config.py."""
 
 from .plugin.config import configure as configure

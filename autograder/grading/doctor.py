@@ -1,4 +1,4 @@
-"""The command `autograder doctor`: a test of isolation, with remedies."""
+"""The command `autograder doctor`: a test whether isolation works, with remedies."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ c.RunIsolated.isolation = "none"."""
 def examine() -> int:
     """Test whether answers can be isolated on this machine, and print findings and remedies.
 
-    Returns 0 if they can, else 1.
+    Returns the exit status: 0 if answers can be isolated, else 1.
     """
     if sys.platform != "linux":
         print(f"✗ {NEEDS_LINUX}")
@@ -88,7 +88,7 @@ def _hidden() -> list[str]:
 
 
 def _remedies() -> Iterator[str]:
-    """Yield instructions for the settings of this machine that prevent isolation."""
+    """Yield sentences that tell how to change the settings of this machine that prevent isolation."""
     if _read("/proc/sys/user/max_user_namespaces") == "0":
         yield "User namespaces are switched off. As root: sysctl -w user.max_user_namespaces=15000"
     if _read("/proc/sys/kernel/unprivileged_userns_clone") == "0":

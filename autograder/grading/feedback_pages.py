@@ -33,9 +33,10 @@ _RECORD = ".autograder-feedback.json"  # in a student's feedback folder: a hash 
 
 @dataclass
 class Pages:
-    """The outcome of making the feedback pages of one assignment, by student.
+    """The outcome of making the feedback pages of one assignment.
 
-    `made` lists students with new pages, `kept` those whose pages were up to date. `failed` holds the error by student.
+    `made` lists students with new pages. `kept` lists students whose pages were up to date. `failed` maps the other
+    students to an error message.
     """
 
     made: list[str] = field(default_factory=list)
@@ -46,8 +47,8 @@ class Pages:
 def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
     """Make the missing and outdated feedback pages of one assignment, or of all graded ones.
 
-    With `release`, all pages go to nbgrader's exchange. Returns the exit status: 1 if a page could not be made or
-    released.
+    If `release` is True, all pages are then copied to nbgrader's exchange. Returns the exit status: 1 if a page could
+    not be made or released.
     Raises UserError with the remedy if nothing was graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
@@ -68,7 +69,7 @@ def make_feedback(root: Path, assignment: str | None, *, release: bool) -> int:
 
 
 def _make(course: CourseSettings, assignment: str) -> Pages:
-    """Make the missing and outdated feedback pages of one assignment."""
+    """Make the missing and outdated feedback pages of one assignment, and return the outcome."""
     pages = Pages()
     with open_gradebook(course) as gradebook:
         for folder in course.graded(assignment):
@@ -98,9 +99,10 @@ def _make(course: CourseSettings, assignment: str) -> Pages:
 
 @contextlib.contextmanager
 def _named_as_handed_in(course: CourseSettings, assignment: str, students: Sequence[str]) -> Iterator[None]:
-    """Copy feedback pages to the names of the submitted notebooks, for the `with` block only.
+    """Copy feedback pages to the names of the submitted notebooks. This is a context manager.
 
-    nbgrader's command fetch_feedback expects HTML files with these names.
+    nbgrader's command fetch_feedback expects HTML files with the names of the submitted notebooks. The copies are
+    removed at the end of the `with` block.
     """
     with contextlib.ExitStack() as copies:
         for student in students:
@@ -116,7 +118,7 @@ def _named_as_handed_in(course: CourseSettings, assignment: str, students: Seque
 def _digest(folder: Path, submission: SubmittedAssignment) -> str:
     """Return a hash of everything that a submission's feedback pages show.
 
-    `folder` holds the graded notebooks. Points, comments and late penalty come from the gradebook's `submission`.
+    `folder` holds the graded notebooks. `submission` is the gradebook's object with points, comments and late penalty.
     """
     parts: list[object] = [__version__, submission.assignment.duedate, submission.extension, submission.timestamp]
     for notebook in sorted(submission.notebooks, key=lambda each: str(each.name)):
@@ -136,8 +138,8 @@ def _digest(folder: Path, submission: SubmittedAssignment) -> str:
 def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
     """Return whether the feedback pages in the folder `place` are up to date.
 
-    `folder` holds the graded notebooks, and `digest` is the current hash of the data to show. The folder `place` also
-    holds the hash of the data that the pages show. nbgrader removes that hash together with the pages.
+    `folder` holds the graded notebooks. `digest` is the current hash of the data to show. A file in `place` holds the
+    hash of the data from which the pages were made. nbgrader removes this file together with the pages.
     """
     try:
         made_from = json.loads((place / _RECORD).read_text(encoding="utf-8"))["from"]
@@ -148,10 +150,10 @@ def _is_fresh(place: Path, folder: Path, digest: str) -> bool:
 
 
 def _release(course: CourseSettings, assignment: str) -> int:
-    """Release the pages of all students who used nbgrader's exchange. Returns the exit status.
+    """Release the feedback pages of all students who submitted through nbgrader's exchange.
 
-    English and Russian releases have separate exchanges. Both get all pages, because a notebook need not record its
-    language.
+    Returns the exit status: 1 if nbgrader fails. English and Russian releases have separate exchanges. Each exchange
+    gets the pages of all students, because a notebook need not record its language.
     """
     students = [folder.parent.name for folder in course.graded(assignment)]
     places = {student: course.feedback(assignment, student) for student in students}

@@ -1,4 +1,4 @@
-"""The commands `autograder grade` and `autograder grade --again`: output and exit status."""
+"""The command `autograder grade`, also with `--again`: output and exit status."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def grade_course(
 ) -> int:
     """Grade one assignment, or all that were handed in. Print the results and return the exit status.
 
-    The status is 1 if a submission failed or an assignment could not be graded; the others are still graded. `starting`
-    is a fork server that was started earlier. The keyword arguments are the command's options.
+    The status is 1 if a submission failed or an assignment could not be graded. After a failure the remaining
+    submissions and assignments are still graded. `starting` is a fork server whose process has been started. The
+    keyword arguments are the command's options.
     Raises UserError with the remedy if nothing can be graded.
     """
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)  # of nbformat; the results report problems
@@ -95,9 +96,9 @@ def grade_course(
 
 
 def _handed_in_by(course: CourseSettings, students: Sequence[str], assignments: list[str]) -> list[str]:
-    """Return those of `assignments` that at least one of `students` has handed in.
+    """Return the names in `assignments` that at least one of `students` has handed in.
 
-    Raises UserError for a student who has handed in nothing.
+    Raises UserError if one of the students has handed in nothing.
     """
     who = {name: {folder.parent.name for folder in course.submissions(name)} for name in assignments}
     known = sorted(set().union(*who.values()))
@@ -124,11 +125,11 @@ def judge_again(
     lower: bool,
     as_json: bool,
 ) -> int:
-    """Judge one exercise of every submission again, and print the scores that change.
+    """Grade one exercise of every submission again, and print the scores that change.
 
-    Returns the exit status: 1 if a submission could not be judged. `starting` is a fork server that was started
-    earlier. The keyword arguments are the command's options.
-    Raises UserError with the remedy if nothing can be judged.
+    Returns the exit status: 1 if a submission could not be graded. `starting` is a fork server whose process has been
+    started. The keyword arguments are the command's options.
+    Raises UserError with the remedy if nothing can be graded.
     """
     course = course_settings(root)
     stays = "scores that were changed stay" if apply else "nothing was changed"
@@ -150,9 +151,10 @@ def judge_again(
 
 @contextlib.contextmanager
 def _graders(course: CourseSettings, isolation: str | None, starting: ForkServerProcess) -> Iterator[None]:
-    """Let the grader use the fork server `starting` in the `with` block. Afterwards close all graders.
+    """Let the grader use the fork server `starting` in the `with` block. This is a context manager.
 
-    Fatal errors in the block become UserErrors with the remedy.
+    At the end of the `with` block all graders are closed. Fatal errors in the `with` block become UserErrors with the
+    remedy.
     """
     isolated = (isolation or course.isolation.isolation) == "full"
     try:

@@ -1,4 +1,7 @@
-"""Ctrl+C during grading: one message, no process left, exit status 130."""
+"""The reaction to Ctrl+C during grading: a message, then exit status 130.
+
+No child process is left running.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ STATUS = 130  # exit status after Ctrl+C, as in shells
 class Interrupt:
     """A handler of SIGINT that ends this process immediately.
 
-    Use it as a context manager. `kept` is the message to print, on finished work and how to continue; grading updates
-    this message. `clean` is a function that is called before the exit.
+    Use this class as a context manager. `kept` is the message to print: which results stay, and how to continue.
+    Grading updates the message. `clean` is a function that is called before the exit.
     """
 
     def __init__(self) -> None:
@@ -39,8 +42,8 @@ class Interrupt:
     def _end(self, number: int, frame: FrameType | None) -> None:
         """Print `kept`, kill all child processes and exit.
 
-        The stack is not unwound: threads that wait for a student's endless loop would block. Results stay consistent at
-        any moment (see `batch`).
+        No exception is raised in this process: threads that wait for a student's endless loop would delay the exit. The
+        written results are consistent at any moment (see `batch`).
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         start = "\n" if os.isatty(2) else ""  # below the progress line

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """The resources that one submission may use.
 
-    Seconds are wall time. Sizes are in bytes.
+    Seconds are wall time. `memory` and names that end in `_bytes` are in bytes.
     """
 
     cell_seconds: float = 60

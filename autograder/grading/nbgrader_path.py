@@ -1,4 +1,4 @@
-"""The executable search path for nbgrader's tools."""
+"""Preparation of the environment variable PATH for nbgrader's tools."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 
 def put_interpreter_on_path() -> None:
-    """Add the folder of this Python to PATH, also if the environment is not activated.
+    """Add the folder of this Python's executable to the environment variable PATH.
 
-    nbgrader calls the command `alembic`, which is in that folder, by name.
+    nbgrader runs the program `alembic` from that folder. If the virtual environment is not activated, nbgrader would
+    not find the program.
     """
     here, path = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
     if here not in path.split(os.pathsep):

@@ -16,8 +16,8 @@ _NAMED = 3  # students in the line
 class Progress:
     """A progress line on one assignment: number of results, speed, remaining time.
 
-    `interrupt` holds the message for Ctrl+C, which is updated with each result. `force` tells whether all submissions
-    are graded again. Without a terminal there is no line.
+    `name` is the assignment's. `interrupt` holds the message for Ctrl+C, which is updated with each result. `force`
+    tells whether unchanged submissions are graded again, too. If the output is not a terminal, no line is shown.
     """
 
     def __init__(self, name: str, interrupt: Interrupt, force: bool) -> None:
@@ -26,7 +26,7 @@ class Progress:
         self._next = "with --force the same command begins again" if force else "the same command goes on from there"
 
     def show(self, result: Result, total: int) -> None:
-        """Show that one more result has come, of `total`."""
+        """Show that one more submission has a `result`. `total` is the number of submissions."""
         self._done += 1
         self._interrupt.kept = f"{self._done} of {total} submissions of {self._name} are done and kept; {self._next}"
         if not sys.stderr.isatty():
@@ -38,7 +38,7 @@ class Progress:
         print(f"\r{self._line}\033[K", end="", file=sys.stderr, flush=True)
 
     def wait(self, students: Sequence[str]) -> None:
-        """Show the students whose submissions have been running for a while."""
+        """Show the names of `students`, whose submissions have been running for a while."""
         if sys.stderr.isatty():
             more = f" and {len(students) - _NAMED} more" if len(students) > _NAMED else ""
             who = printable(", ".join(students[:_NAMED]))

@@ -1,7 +1,7 @@
-"""The command `autograder grade --again EXERCISE`: regrading after a fix.
+"""The command `autograder grade --again EXERCISE`: grading again after a fix.
 
-Every submission is run again, and the changed scores of one exercise are listed. Nothing is written without `apply`, no
-score is lowered without `lower`, and manual grades are always kept.
+Every submission is run again, and the changed scores of one exercise are listed. Nothing is written unless `apply` is
+True. No score is lowered unless `lower` is also True. Manual grades are always kept.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from .submission.scores import Score
 
 @dataclass(frozen=True)
 class Change:
-    """The old and new score of one student after regrading, in points.
+    """The old and new score of one student, in points.
 
-    `done` is "raised", "lowered", "kept" (the new score is lower) or empty (nothing was written). If the answer could
-    not be judged, `why` holds the reason.
+    If the answer could not be graded, `why` is the reason. `done` tells what was written:
+    - "raised" or "lowered": the new score;
+    - "kept": nothing, because the new score is lower;
+    - an empty text: nothing, because scores are only listed or `why` is set.
     """
 
     student: str
@@ -56,8 +58,8 @@ def grade_again(
 ) -> list[Change]:
     """Grade one exercise of every submission again, and return the changes, sorted by student.
 
-    With `apply` the changes are written, with `lower` also lower scores. `isolation` ("full" or "none") overrides the
-    course's setting. At most `ahead` submissions run or wait at a time.
+    If `apply` is True, higher scores are written. If `lower` is also True, lower scores are written, too. `isolation`
+    ("full" or "none") overrides the course's setting. At most `ahead` submissions run or wait for the caller at a time.
     Raises UserError if nothing can be graded, CannotIsolate if the kernel refuses isolation, BookClosed if the
     gradebook cannot be written.
     """
@@ -82,9 +84,10 @@ def grade_again(
 
 
 def _change(graded: GradedSubmission, name: str, old: float) -> Change | None:
-    """Return the change of a student's score, or None if there is none.
+    """Return the change of a student's score, or None if the score is the same.
 
-    `name` is the grade id of the exercise's check, and `old` the score in the gradebook.
+    If the submission could not be graded, the change holds the reason. `name` is the grade id of the exercise's check,
+    and `old` the score in the gradebook.
     """
     student = graded.result.student
     if graded.result.state == "failed":
@@ -103,10 +106,10 @@ def _score(graded: GradedSubmission, name: str) -> Score | None:
 def _make(
     change: Change, graded: GradedSubmission, name: str, book: Book, course: CourseSettings, assignment: str
 ) -> Change:
-    """Write a changed score into the gradebook, then the check's new output into the autograded notebook.
+    """Write a changed score into the gradebook, then the check's new output into the graded notebook.
 
-    `name` is the check's grade id. If the grader is killed in between, only the notebook's output is outdated. Returns
-    the change with `done` set.
+    `name` is the check's grade id. If the grader is killed between the two steps, only the notebook's output is
+    outdated. Returns the change with `done` set.
     """
     score = _score(graded, name)
     assert score is not None
@@ -119,15 +122,15 @@ def _make(
 
 
 def _cell(notebook: NotebookNode, name: str) -> NotebookNode | None:
-    """Return the cell with the grade id `name`, or None."""
+    """Return the cell with the grade id `name`, or None if the notebook lacks the cell."""
     found = (cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
     return next(found, None)
 
 
 def _put(path: Path, name: str, cell: NotebookNode) -> None:
-    """Replace the outputs of the cell with the grade id `name` in the notebook file `path`.
+    """Replace the outputs of one cell in the notebook file `path` by the outputs of `cell`.
 
-    The new outputs are those of `cell`.
+    `name` is the grade id of the cell to change. If the file or the cell is missing, nothing happens.
     """
     if not path.is_file():
         return

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 class SharedLock:
     """A lock that is held by several threads or exclusively by one.
 
-    A waiting exclusive thread goes before new shared ones.
+    A thread that waits for exclusive use goes before threads that ask for shared use later.
     """
 
     def __init__(self) -> None:
@@ -19,7 +19,10 @@ class SharedLock:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Hold the lock in the `with` block, together with other threads, but not with an exclusive one."""
+        """Hold the lock in the `with` block, together with other threads. This is a context manager.
+
+        The lock is never held shared and exclusively at the same time.
+        """
         with self._changed:
             self._changed.wait_for(lambda: not self._wanting)
             self._sharing += 1
@@ -32,7 +35,10 @@ class SharedLock:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone in the `with` block. Waits for the threads that hold the lock, and blocks new ones."""
+        """Hold the lock alone in the `with` block. This is a context manager.
+
+        Waits for the threads that hold the lock. Until the end of the `with` block other threads must wait.
+        """
         with self._changed:
             self._wanting += 1
             self._changed.wait_for(lambda: not self._sharing)

@@ -16,8 +16,9 @@ _NAMED = 8  # students in one line
 
 
 def table(name: str, results: list[Result]) -> str:
-    """Return a text: each submission with reasons or notes, then the number of submissions by state.
+    """Return a text with the outcome of grading, for the terminal.
 
+    The text lists each submission with reasons or notes. The last line has the number of submissions in each state.
     `name` is the assignment's.
     """
     lines = [name]
@@ -37,9 +38,9 @@ def table(name: str, results: list[Result]) -> str:
 
 
 def summary(course: CourseSettings, name: str) -> list[str]:
-    """Return lines on an assignment's grades: points, late students, pending manual grades.
+    """Return lines of text on an assignment's grades: points, late students, pending manual grades.
 
-    `name` is the assignment's.
+    The list is empty if no student is in the gradebook. `name` is the assignment's.
     """
     with open_gradebook(course) as gradebook:
         found = standings(gradebook.db, name)
@@ -58,13 +59,13 @@ def summary(course: CourseSettings, name: str) -> list[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Return a line with the first few names and the number of the rest."""
+    """Return a text with the first few of `names`, and the number of the remaining names."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
 
 def next_commands(course: CourseSettings) -> str:
-    """Return a text with the commands that an instructor usually runs after grading."""
+    """Return a text for the terminal with the commands that an instructor usually runs after grading."""
     where = shlex.quote(os.path.relpath(course.root))
     return (
         f"next: autograder report {where}    # what the class misunderstood\n"
@@ -74,5 +75,8 @@ def next_commands(course: CourseSettings) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape control characters: names and submitted texts must not control the terminal."""
+    """Return the text with its control characters escaped.
+
+    Names and submitted texts must not control the terminal.
+    """
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

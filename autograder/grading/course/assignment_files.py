@@ -1,4 +1,4 @@
-"""Encoding of the files beside an instructor's notebook, for the sandbox."""
+"""Encoding of an assignment's files, except notebooks, for sending into the sandbox."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _LARGEST = 24 << 20  # total bytes: every child receives them
 
 
 def encoded_files(folder: Path) -> dict[str, str]:
-    """Return the files of an assignment's source folder for the sandbox: contents in base64, by relative path.
+    """Return a dict from relative path to contents in base64, for the files of an assignment.
 
-    Notebooks are omitted, and so are answer keys. Exercises' modules lose their mistakes and come last, each after the
-    modules from which it imports. A worker loads them in this order.
+    `folder` is the assignment's source folder. Notebooks and answer keys are omitted. The modules of a private lesson's
+    exercises lose their mistakes. These modules come last in the dict, each after the modules from which it imports.
+    The child loads them in this order.
     Raises UserError if the files exceed 24 MB together.
     """
     exercises = folder / "exercises"  # of a private lesson
@@ -32,7 +33,10 @@ def encoded_files(folder: Path) -> dict[str, str]:
 
 
 def _is_omitted(path: Path, exercises: Path) -> bool:
-    """Return whether a file is not sent as it is: a notebook, an answer key, or a module in `exercises`."""
+    """Return whether a file is not sent into the sandbox as it is.
+
+    Not sent are notebooks, answer keys, cached bytecode, and modules in the folder `exercises`.
+    """
     own = path.is_relative_to(exercises) and (
         path.suffix == ".py" or path.name == "key.json" or path.parent.name == "keys"
     )
@@ -40,5 +44,5 @@ def _is_omitted(path: Path, exercises: Path) -> bool:
 
 
 def encoded(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the contents of `files` in base64, by relative path."""
+    """Return a dict from relative path to contents in base64. `files` maps relative paths to contents."""
     return {path: base64.b64encode(data).decode() for path, data in files.items()}

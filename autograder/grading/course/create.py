@@ -26,14 +26,15 @@ _RECORD = ".autograder.json"  # the course id, and hashes of the files as we wro
 
 
 class NoCourse(UserError):
-    """The failure to create a course folder, with a remedy."""
+    """The error that a course folder cannot be created, with a remedy."""
 
 
 def make_course(directory: Path, course_id: str | None, lessons: Collection = COURSE) -> None:
     """Create or update the nbgrader course folder `directory`. Print the changes and the next commands.
 
     `course_id` is nbgrader's name of the course; the default is the folder's name. A file that an instructor has
-    changed is kept. A lesson that was handed in is kept, too, if its newer version has other graded cells.
+    changed is not overwritten. A lesson that students have handed in is not overwritten either, if its newer version
+    has other graded cells.
     Raises NoCourse if the folder cannot be created, BrokenSource if a lesson cannot be built.
     """
     directory = directory.resolve()
@@ -71,7 +72,10 @@ def make_course(directory: Path, course_id: str | None, lessons: Collection = CO
 
 
 def _text(name: str, **values: str) -> str:
-    """Return the text of a template file, with `values` in place of the names in braces."""
+    """Return the text of a template file, with its placeholders filled in.
+
+    A placeholder is a name in braces. `values` holds the text for each placeholder.
+    """
     text = (_TEXTS / name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace("{" + key + "}", value)
@@ -79,13 +83,18 @@ def _text(name: str, **values: str) -> str:
 
 
 def _beside(command: str) -> str:
-    """Return the path of a command next to this Python, whether the environment is activated or not."""
+    """Return the path of the program `command` in the folder of this Python's executable.
+
+    The path is valid even if the virtual environment is not activated.
+    """
     return str(Path(sys.executable).parent / command)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """Return what an earlier run stored in the file `path`: `course_id`, and hashes by path as `files`.
+    """Return the data that an earlier `autograder course` stored in the file `path`.
 
+    The dict has the keys `course_id` and `files`. `files` maps relative paths to hashes of the texts as written. If the
+    file is missing, `course_id` is None and `files` is empty.
     Raises NoCourse if the file cannot be read.
     """
     record: dict[str, Any] = {"course_id": None, "files": {}}
@@ -99,10 +108,10 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Iterator[str]:
-    """Write files, except those that an instructor has changed since the last run.
+    """Write files, except those that an instructor has changed since the last `autograder course`.
 
-    `files` maps relative paths to texts. `ours` holds the hash of each file as last written, and is updated. Yields a
-    line of text for each file written or kept.
+    `files` maps relative paths to texts. `ours` maps relative paths to hashes of the texts as last written, and is
+    updated. Yields a sentence for the terminal for each file that was written or not overwritten.
     """
     for name, text in files.items():
         path, key = directory / name, name.as_posix()
@@ -131,9 +140,9 @@ def _write(directory: Path, files: dict[Path, str], ours: dict[str, str]) -> Ite
 
 
 def _make_secret(path: Path) -> None:
-    """Create the file with the course's secret, from which the seeds of hidden cases derive.
+    """Create the file `path` with the course's secret, from which the seeds of hidden cases derive.
 
-    An existing secret is kept: a new one would change the cases.
+    An existing secret is not replaced: a new secret would change the cases.
     """
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -151,7 +160,10 @@ def _make_gradebook(path: Path, course_id: str) -> None:
 
 
 def _next(directory: Path, lessons: list[str]) -> str:
-    """Return a text with the commands that an instructor runs next."""
+    """Return a text for the terminal with the commands that an instructor runs next.
+
+    `lessons` are the names of the lessons' notebooks.
+    """
     nbgrader, lesson = _beside("nbgrader"), lessons[0]
     russian = f"AUTOGRADER_LANGUAGE=ru {nbgrader}"
     autograder, folder = _beside("autograder"), shlex.quote(str(directory))

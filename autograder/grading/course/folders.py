@@ -23,9 +23,10 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 @dataclass(frozen=True)
 class Record:
-    """The origin of a graded submission: a digest of the submitted files.
+    """The stored record of a graded submission.
 
-    `renamed` maps the released name of a notebook to the submitted path, if the two differ.
+    `submitted` is the digest of the submitted files. `renamed` maps the released names of notebooks to submitted paths.
+    Only notebooks that the student renamed are in `renamed`.
     """
 
     submitted: str
@@ -34,9 +35,9 @@ class Record:
 
 @contextlib.contextmanager
 def locked(root: Path, assignment: str) -> Iterator[None]:
-    """Keep a second grader away from an assignment during the `with` block, by a lock file.
+    """Keep a second grader away from an assignment during the `with` block. This is a context manager.
 
-    `root` is the course folder. The kernel releases the lock when the process ends.
+    `root` is the course folder, which holds a lock file. The kernel releases the lock when the process ends.
     Raises UserError if another grader holds the lock, or the course folder cannot be written.
     """
     folder = root / ".autograder"
@@ -58,7 +59,10 @@ def locked(root: Path, assignment: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def temporary_sibling(place: Path) -> Iterator[Path]:
-    """Yield a new folder next to `place`, on the same disk. At the end remove the folder unless it was moved."""
+    """Yield, as a context manager, a new folder next to `place`, on the same disk.
+
+    At the end of the `with` block, the new folder is removed unless it was moved.
+    """
     place.parent.mkdir(parents=True, exist_ok=True)
     draft = place.parent / f".{place.name}.{os.getpid()}"
     draft.mkdir()
@@ -78,9 +82,9 @@ def write_result(
 ) -> None:
     """Write a graded submission and its record into `folder`, as `nbgrader autograde` does.
 
-    The folder `source` holds the assignment's own files, except those that match the patterns `ignore`. `files` holds
-    the student's other files by relative path: a file with the path of an assignment's file is omitted. `notebooks`
-    holds the graded notebooks by name.
+    The folder `source` holds the assignment's files. Files that match one of the patterns `ignore` are not copied.
+    `files` maps relative paths to contents of the student's other files. If the assignment has a file with the same
+    path, the student's file is omitted. `notebooks` maps released names to graded notebooks.
     """
     for found in map(Path, find_all_files(str(source), [*ignore, "*.ipynb"])):
         path = folder / found.relative_to(source)
@@ -100,7 +104,7 @@ def write_result(
 
 
 def write_notebook(path: Path, notebook: NotebookNode) -> None:
-    """Write a graded notebook, one line per cell.
+    """Write a graded notebook to the file `path`, with one line of JSON per cell.
 
     nbformat's own function copies the notebook first, and takes ten times as long.
     """
@@ -112,7 +116,10 @@ def write_notebook(path: Path, notebook: NotebookNode) -> None:
 
 
 def recorded(place: Path) -> Record:
-    """Return the record that `write_result` left in the folder `place`, or an empty one."""
+    """Return the record that `write_result` left in the folder `place`.
+
+    If there is no valid record, returns a record with an empty digest.
+    """
     try:
         return Record(**json.loads((place / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -125,7 +132,7 @@ def drop_record(place: Path) -> None:
 
 
 def swap_in(place: Path, folder: Path) -> None:
-    """Replace the folder `place` by the new folder `folder`."""
+    """Replace the folder `place` by the folder `folder`, which is moved to `place`."""
     old = place.parent / f".{place.name}.old"
     with contextlib.suppress(FileNotFoundError):
         place.rename(old)
@@ -134,16 +141,19 @@ def swap_in(place: Path, folder: Path) -> None:
 
 
 def remove_leftovers(place: Path) -> None:
-    """Remove temporary folders that a killed grader left next to `place`. The assignment must be locked."""
+    """Remove temporary folders that a killed grader left next to the folder `place`.
+
+    The caller must hold the assignment's lock.
+    """
     for left in place.parent.glob(f".{glob.escape(place.name)}.*"):
         if left.suffix == ".old" or left.suffix[1:].isdigit():
             _remove(left)
 
 
 def describe_error(error: OSError, where: Path) -> str:
-    """Return a text with the file and the cause of an error.
+    """Return a sentence with the file and the cause of an error.
 
-    The file is `where` if the system does not name one.
+    If the error does not name a file, the sentence names `where`.
     """
     return f"{error.filename or where}: {error.strerror or error}"
 

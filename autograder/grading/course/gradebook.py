@@ -34,14 +34,14 @@ PATIENCE = 20.0  # seconds to wait while another process locks the gradebook
 
 
 class BookClosed(Exception):
-    """The database's refusal to write the gradebook, with its message."""
+    """An error that the gradebook cannot be written, with the database's message."""
 
 
 @dataclass(frozen=True)
 class ReleasedNotebook:
     """A notebook of an assignment as released to students.
 
-    `cells` holds the cells by grade id. `kernel` is the notebook's kernelspec, if any.
+    `cells` maps grade ids to cells. `kernel` is the notebook's kernelspec, or None.
     """
 
     cells: dict[str, Released]
@@ -51,7 +51,7 @@ class ReleasedNotebook:
 class Book:
     """An open gradebook of one course, read and written for grading.
 
-    `penalty` computes late penalties (see `late_penalty`).
+    `penalty` is the course's rule for late penalties (see `late_penalty`).
     """
 
     def __init__(self, gradebook: Gradebook, penalty: LatePenalty = no_penalty) -> None:
@@ -60,7 +60,10 @@ class Book:
         self._patience = PATIENCE
 
     def try_to_write(self) -> None:
-        """Raise BookClosed if the gradebook is read-only. A temporary lock is not an error."""
+        """Raise BookClosed if the gradebook is read-only.
+
+        If another process locks the gradebook at the moment, nothing is raised.
+        """
         try:
             self._db.execute(text("UPDATE assignment SET name = name WHERE 1 = 0"))
         except SQLAlchemyError as error:
@@ -80,7 +83,7 @@ class Book:
         return True
 
     def released(self, assignment: str) -> dict[str, ReleasedNotebook]:
-        """Return the released notebooks of an assignment by name.
+        """Return a dict from notebook name to released notebook, for one assignment.
 
         Raises MissingEntry if the gradebook lacks the assignment.
         """
@@ -110,7 +113,7 @@ class Book:
         return self._gradebook.find_assignment(assignment).duedate is not None
 
     def standings(self, assignment: str) -> dict[str, Standing]:
-        """Return the standings of an assignment by student, for all students with a submission in the gradebook."""
+        """Return a dict from student to standing, for all students with a submission in the gradebook."""
         return standings(self._db, assignment)
 
     def write(
@@ -123,24 +126,26 @@ class Book:
     ) -> float:
         """Write the grades of one submission and return its score in points. Manual grades are kept.
 
-        `timestamp` is the time of submission. `notebooks` holds new scores by notebook, `flags` whether formgrader
-        flags a notebook. Notebooks not in `flags` keep their flag.
-        As in nbgrader, a cell with a manual score is marked for review, and a late submission gets a penalty.
-        Raises BookClosed if the gradebook cannot be written; nothing is written then.
+        `timestamp` is the time of submission. `notebooks` maps notebook names to new scores. `flags` maps notebook
+        names to whether formgrader shows a flag on the notebook. A notebook that is missing in `flags` keeps its flag.
+        If a cell has a manual score, formgrader asks for another review of the cell, unless the answer is unchanged. A
+        late submission gets a penalty.
+        Raises BookClosed if the gradebook cannot be written. Nothing is written then.
         """
         return self._commit(lambda: self._write(assignment, student, timestamp, notebooks, flags))
 
     def update_penalty(self, assignment: str, student: str) -> bool:
         """Update the late penalty of a submission from due date, extension and scores.
 
-        Returns whether the penalty changed. Changes nothing else. Raises BookClosed if the gradebook cannot be written.
+        Returns whether the penalty changed. Nothing else changes. Raises BookClosed if the gradebook cannot be written.
         """
         return self._commit(lambda: self._update_penalty(assignment, student))
 
     def _commit(self, work: Callable[[], _T]) -> _T:
         """Call `work` in one transaction, and return its result. Retries while the gradebook is locked.
 
-        If the lock lasts longer than `PATIENCE` seconds, later transactions do not wait until one has succeeded.
+        After `PATIENCE` seconds of retries BookClosed is raised. Later transactions are then tried only once each,
+        until one succeeds.
         Raises BookClosed if the gradebook cannot be written.
         """
         until = time.monotonic() + self._patience
@@ -162,7 +167,10 @@ class Book:
                 return done
 
     def points(self, assignment: str, name: str) -> dict[str, float]:
-        """Return the automatic scores of the graded cell with the grade id `name`, by student."""
+        """Return a dict from student to the automatic score of one graded cell.
+
+        `name` is the cell's grade id.
+        """
         rows = (
             self._db.query(SubmittedAssignment.student_id, Grade.auto_score)
             .select_from(Grade)
@@ -175,7 +183,7 @@ class Book:
         return {student: score or 0.0 for student, score in rows}
 
     def rescore(self, assignment: str, student: str, name: str, score: Score) -> None:
-        """Set the automatic score of the cell with the grade id `name` in one submission.
+        """Set the automatic score of one cell in a student's submission. `name` is the cell's grade id.
 
         A manual score is kept. Raises BookClosed if the gradebook cannot be written.
         """
@@ -237,9 +245,10 @@ class Book:
 
 
 def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the new values of the table `grade` for a submitted notebook, by the cell's database id.
+    """Return the column values to write into the table `grade` for one submitted notebook.
 
-    `there` holds the existing rows of that table by the same id.
+    The result maps a cell's database id to a dict of column values. `there` maps the same ids to the existing rows of
+    the table.
     """
     grades = {}
     for cell, name in notebook.graded.items():
@@ -253,7 +262,7 @@ def _grades(notebook: NotebookLayout, result: NotebookScores, there: dict[str, A
 
 
 def _passes(error: SQLAlchemyError) -> bool:
-    """Return whether a retry can succeed, because another process was writing at the same time."""
+    """Return whether a retry can succeed after `error`, because another process was writing at the same time."""
     return "locked" in str(error) or isinstance(error, IntegrityError)
 
 

@@ -1,6 +1,6 @@
 """Fast access to rows of the tables in nbgrader's database.
 
-Accessing the rows one by one takes more time than judging a submission.
+nbgrader's own objects load the rows one by one. That takes longer than checking a submission.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 @dataclass(frozen=True)
 class NotebookLayout:
-    """The cells of a released notebook, by database id.
+    """The cells of a released notebook, with database ids.
 
-    `graded` holds the grade ids of graded cells, `commented` those of cells that nbgrader comments on.
+    `graded` and `commented` map database ids of cells to grade ids. `graded` holds the graded cells, `commented` the
+    cells that nbgrader comments on. `id` is the notebook's database id.
     """
 
     id: str
@@ -29,7 +30,7 @@ class NotebookLayout:
 
 @dataclass(frozen=True)
 class AssignmentLayout:
-    """The layout of an assignment's notebooks.
+    """An assignment's notebooks with their cells, and database ids.
 
     `due` tells whether the assignment has a due date.
     """
@@ -40,7 +41,10 @@ class AssignmentLayout:
 
 
 def layout_of(db: Any, assignment: str) -> AssignmentLayout:
-    """Return the layout of an assignment. `db` is the gradebook's SQLAlchemy session."""
+    """Return an assignment's notebooks with their cells, and database ids.
+
+    `db` is the gradebook's SQLAlchemy session.
+    """
     found = db.query(Assignment).filter(Assignment.name == assignment).one()
     return AssignmentLayout(found.id, found.duedate is not None, [_notebook(each) for each in found.notebooks])
 
@@ -56,7 +60,7 @@ def _notebook(notebook: Notebook) -> NotebookLayout:
 class Rows:
     """A reader and writer of table rows in the current transaction.
 
-    `db` is the gradebook's SQLAlchemy session. `model` is always one of nbgrader's table classes.
+    `db` is the gradebook's SQLAlchemy session. In the methods, `model` is one of nbgrader's table classes.
     """
 
     def __init__(self, db: Any) -> None:
@@ -64,7 +68,7 @@ class Rows:
         self._added: set[str] = set()  # ids of rows added in this transaction: no other row refers to them yet
 
     def ensure(self, model: Any, **values: str) -> str:
-        """Return the id of the row with these column values. Adds the row if there is none."""
+        """Return the id of the row of `model` with these column values. Adds the row if it is missing."""
         looked_for = self._added.isdisjoint(values.values())
         found: str | None = self._db.scalar(_with(model, *values), values) if looked_for else None
         if found is None:
@@ -74,14 +78,14 @@ class Rows:
         return found
 
     def change(self, model: Any, id: str, **values: Any) -> None:
-        """Change column values of the row with the id `id`."""
+        """Change column values of the row of `model` with the database id `id`."""
         self._db.execute(_update(model), [{"row": id, **values}])
 
     def of(self, model: Any, submitted: str, cells: Iterable[str]) -> dict[str, Any]:
-        """Return the rows that belong to one submitted notebook, by the cell's database id.
+        """Return a dict from a cell's database id to its row of `model`, for one submitted notebook.
 
-        `submitted` is the database id of the notebook. `cells` must be given because the database index starts with the
-        cell.
+        `submitted` is the database id of the notebook. `cells` are database ids of cells. They must be given, because
+        the database index starts with the cell.
         """
         if submitted in self._added:
             return {}
@@ -89,17 +93,18 @@ class Rows:
         return {row.cell_id: row for row in found}
 
     def score(self, submitted: str, cells: Iterable[str]) -> float:
-        """Return the sum of the scores of `cells` in one submitted notebook. Both are given by database id.
+        """Return the sum of the scores of `cells` in one submitted notebook.
 
-        nbgrader's own sum reads the rows of the whole class.
+        `submitted` is the notebook's database id. `cells` are the cells' database ids. nbgrader's own sum would read
+        the rows of the whole class.
         """
         return float(self._db.scalar(_score(), {"cells": list(cells), "submitted": submitted}))
 
     def put(self, model: Any, submitted: str, there: Mapping[str, Any], rows: Mapping[str, dict[str, Any]]) -> None:
         """Write column values for cells of one submitted notebook.
 
-        `submitted` is the notebook's database id. `rows` holds the values by the cell's database id. Rows that are in
-        `there` are updated, the others are inserted.
+        `submitted` is the notebook's database id. `rows` maps a cell's database id to column values. `there` maps the
+        same ids to the existing rows, which are updated. For all other cells rows are inserted.
         """
         old = [{"row": there[cell].id, **values} for cell, values in rows.items() if cell in there]
         new = [

@@ -1,4 +1,4 @@
-"""Snapshots of a course and an assignment that can be pickled.
+"""Data about a course and an assignment, for pickling.
 
 Another process can grade with these data alone.
 """
@@ -21,7 +21,7 @@ from .settings import CourseSettings
 class CourseSnapshot:
     """The settings of a course that grading depends on.
 
-    `ignore` holds nbgrader's patterns of ignored file names. `output` is the config of nbgrader's preprocessor
+    `ignore` holds nbgrader's patterns for files that are not copied. `output` is the config of nbgrader's preprocessor
     `LimitOutput`.
     """
 
@@ -33,7 +33,7 @@ class CourseSnapshot:
 
     @classmethod
     def of(cls, course: CourseSettings, isolation: str | None = None) -> CourseSnapshot:
-        """Take a snapshot of `course`. `isolation` ("full" or "none") overrides the course's setting."""
+        """Create a snapshot of `course`. `isolation` ("full" or "none") overrides the course's setting."""
         isolated = (isolation or course.isolation.isolation) == "full"
         output = Config(LimitOutput=course.config.LimitOutput)
         return cls(course.root, course.isolation.limits(), isolated, tuple(course.ignore), output)
@@ -43,8 +43,8 @@ class CourseSnapshot:
 class AssignmentSnapshot:
     """An assignment with its released notebooks and files.
 
-    `files` maps relative paths to contents in base64. `due` tells whether the assignment has a due date. Equal digests
-    mean equal snapshots.
+    `released` maps notebook names to notebooks. `files` maps relative paths to contents in base64. `due` tells whether
+    the assignment has a due date. If two snapshots have equal digests, they are equal.
     """
 
     name: str
@@ -55,7 +55,7 @@ class AssignmentSnapshot:
 
     @classmethod
     def of(cls, source: Path, released: dict[str, ReleasedNotebook], due: bool) -> AssignmentSnapshot:
-        """Take a snapshot of the assignment in the folder `source`. Raises UserError if the files are too large."""
+        """Create a snapshot of the assignment in the folder `source`. Raises UserError if its files are too large."""
         files = encoded_files(source)
         digest = hashlib.sha256(repr((source, released, files, due)).encode()).hexdigest()
         return cls(source.name, released, files, due, digest)

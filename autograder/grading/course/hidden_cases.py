@@ -1,7 +1,7 @@
-"""Expected results on the hidden cases, computed where no student code runs.
+"""Expected results on the hidden cases, computed outside the sandbox.
 
-The seed of an exercise's hidden cases derives from the course's secret. A child gets the seed when it reaches the
-check, and runs the probe on the cases. Expected results never leave this process.
+The seed of an exercise's hidden cases derives from the course's secret. When a child reaches the check, it gets the
+seed and runs the probe on the cases. Expected results never leave the grader's process.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class ExpectedResults:
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """The source of the programs that a learner's test is tried on, by exercise.
+        """A dict from exercise name to Python source, for the exercises that ask for a test.
 
-        The source includes the exercise's case generator.
+        The source defines the programs that a learner's test is tried on, and the exercise's case generator.
         """
         sources = [read_lesson(path) for path in {path_of(each) for each in self.exercises.values()}]
         return {name: source.extract(name, names) for source in sources for name, names in source.tried.items()}
 
 
 def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """Return the lesson of an assignment and its exercises by name.
+    """Return the lesson of an assignment, and a dict from exercise name to exercise.
 
-    `course` is the course folder. Returns None if the assignment stems from no lesson.
+    `course` is the course folder. Returns None if the assignment was not built from a lesson.
     """
     collections = [COURSE, private(course)] if (course / "lessons").is_dir() else [COURSE]
     for collection in collections:
@@ -65,10 +65,10 @@ def lesson_of(course: Path, assignment: str) -> tuple[Lesson, dict[str, Exercise
 
 
 def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -> ExpectedResults:
-    """Return the expected results of a lesson on the hidden cases of the course in the folder `course`.
+    """Return the expected results of a lesson on the hidden cases of one course.
 
-    `known` holds the lesson's exercises by name. The results are cached in `.autograder` until the lesson, the checking
-    code, torch or the secret changes.
+    `course` is the course folder. `known` maps exercise names to the lesson's exercises. The results are cached in the
+    folder `.autograder`. They are computed again if the lesson, the checking code, torch or the secret changes.
     Raises UserError with the remedy if the secret is missing or invalid.
     """
     secret = _secret(course)
@@ -96,14 +96,14 @@ def expected_results(course: Path, lesson: Lesson, known: dict[str, Exercise]) -
 def seed_of(secret: str, exercise: Exercise) -> str:
     """Return the seed of an exercise's hidden cases, derived from the course's secret.
 
-    The seed reveals only the inputs of the cases, and a child sees those anyway.
+    A child gets the seed. The seed reveals only the inputs of the cases, which the child sees anyway.
     """
     named = f"{exercise.lesson}.{exercise.name}.{exercise.version}"
     return hmac.new(secret.encode(), named.encode(), hashlib.sha256).hexdigest()[:24]
 
 
 def _secret(course: Path) -> str:
-    """Return the secret of the course in the folder `course`.
+    """Return the secret of a course. `course` is the course folder.
 
     Raises UserError with the remedy if the secret is missing or too short.
     """
@@ -119,7 +119,10 @@ def _secret(course: Path) -> str:
 
 
 def modules_behind(known: Iterable[Exercise]) -> set[Path]:
-    """Return the Python files on which expected results depend: the exercises' modules and the checking code."""
+    """Return the paths of the Python files on which expected results depend.
+
+    These are the modules of the exercises `known`, and the checking code.
+    """
     modules = (file for each in known for file in module_files(path_of(each)).values())
     return {*modules, *_PACKAGE.glob("checking/*.py"), *_PACKAGE.glob("*.py")}
 
@@ -127,7 +130,7 @@ def modules_behind(known: Iterable[Exercise]) -> set[Path]:
 def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) -> str:
     """Return a hash that changes whenever the expected results may change.
 
-    `known` holds the exercises and `seeds` the seeds of their hidden cases, by exercise name.
+    `known` maps exercise names to exercises. `seeds` maps exercise names to the seeds of their hidden cases.
     """
     parts = [torch.__version__, *seeds.values(), lesson.path.read_text(encoding="utf-8")]
     parts += [path.read_text(encoding="utf-8") for path in sorted(modules_behind(known.values()))]
@@ -139,7 +142,7 @@ def _stamp(lesson: Lesson, known: dict[str, Exercise], seeds: dict[str, str]) ->
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file atomically that only this user may read."""
+    """Write `text` atomically to a file that no other user may read."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     draft = path.with_suffix(f".{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

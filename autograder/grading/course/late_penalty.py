@@ -1,4 +1,7 @@
-"""Late penalties of a submission's notebooks, by a course's own rule."""
+"""Late penalties of a submission's notebooks.
+
+A course chooses the rule.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ LatePenalty = Callable[[str, float, float], "float | None"]  # (student, score, 
 
 
 def late_penalty(config: Config) -> LatePenalty:
-    """Return the penalty rule of a course: the nbgrader plugin that the config names, or nbgrader's default.
+    """Return the course's rule for late penalties, as a function.
 
-    nbgrader's default takes no points off. The plugin is created at each call, because then a broken plugin fails only
-    for late submissions.
+    The config names an nbgrader plugin with the rule. The default is nbgrader's own plugin, which takes no points off.
+    The plugin object is created at each call of the function. A broken plugin therefore fails only for late
+    submissions.
     """
 
     def rule(student: str, score: float, seconds: float) -> float | None:
@@ -28,11 +32,11 @@ def late_penalty(config: Config) -> LatePenalty:
 
 
 def no_penalty(student: str, score: float, seconds: float) -> None:
-    """Take no points off: for a gradebook that is only read."""
+    """Return None: no points are taken off. This rule is for a gradebook that is only read."""
 
 
 def seconds_late(submission: SubmittedAssignment) -> float:
-    """Return the seconds by which a submission was late.
+    """Return the number of seconds between the due date and a late submission.
 
     nbgrader's own method fails for a student with an extension if the assignment has no due date.
     """
@@ -44,7 +48,7 @@ def apply_penalty(
 ) -> None:
     """Set the late penalty of each notebook of a submission.
 
-    `scores` holds the notebooks' scores by database id. A penalty never exceeds the notebook's score.
+    `scores` maps the notebooks' database ids to their scores. A penalty never exceeds the notebook's score.
     """
     late = seconds_late(submission)
     for submitted in submission.notebooks:

@@ -17,8 +17,8 @@ from .settings import CourseSettings
 def register(course: CourseSettings, assignment: str) -> None:
     """Add an assignment to the gradebook from its source notebooks, as `nbgrader generate_assignment` does.
 
-    The release folder is not touched. Raises UserError with the remedy if there is no source notebook, or nbgrader
-    rejects it.
+    The release folder is not touched.
+    Raises UserError with the remedy if there is no source notebook, or nbgrader rejects the notebook.
     """
     source = course.source(assignment)
     if not any(source.glob("*.ipynb")):

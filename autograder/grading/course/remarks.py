@@ -1,4 +1,4 @@
-"""Remarks on graded submissions, stored until the next grading."""
+"""Remarks on graded submissions, stored in files until the next grading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pathlib import Path
 class Remarks:
     """The reasons for a review of one submission, and other notes.
 
-    `reasons` are by notebook; the key "" means the whole submission. `failed` tells whether grading failed.
+    `reasons` maps notebook names to reasons. The key "" holds the reasons about the whole submission. `failed` tells
+    whether grading failed.
     """
 
     reasons: dict[str, list[str]] = field(default_factory=dict)
@@ -23,7 +24,7 @@ class Remarks:
 
     @property
     def everything(self) -> list[str]:
-        """All reasons in one list."""
+        """The reasons on all notebooks and on the whole submission, in one list."""
         return [reason for reasons in self.reasons.values() for reason in reasons]
 
 
@@ -37,16 +38,16 @@ class RemarksFolder:
         self._folder = root / ".autograder" / "remarks" / assignment
 
     def read(self, student: str) -> Remarks:
-        """Return the remarks on a student's submission; empty ones if there are none."""
+        """Return the stored remarks on a student's submission. If there are none, returns empty remarks."""
         return self._read(self._path(student))[1]
 
     def read_all(self) -> dict[str, Remarks]:
-        """Return all stored remarks by student."""
+        """Return a dict from student to stored remarks."""
         found = map(self._read, sorted(self._folder.glob("*.json")) if self._folder.is_dir() else [])
         return {student: remarks for student, remarks in found if student}
 
     def write(self, student: str, remarks: Remarks) -> None:
-        """Replace the remarks on a student's submission. Raises OSError if they cannot be written."""
+        """Replace the stored remarks on a student's submission. Raises OSError if the file cannot be written."""
         path = self._path(student)
         if remarks.everything or remarks.notes:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -59,14 +60,17 @@ class RemarksFolder:
             self._folder.parent.rmdir()
 
     def _path(self, student: str) -> Path:
-        """Return the file for a student's remarks.
+        """Return the path of the file with a student's remarks.
 
         The file name is a hash, because student names may have any characters and any length.
         """
         return self._folder / f"{hashlib.sha256(os.fsencode(student)).hexdigest()[:32]}.json"
 
     def _read(self, path: Path) -> tuple[str, Remarks]:
-        """Return the student and the remarks in a file, or an empty name and empty remarks."""
+        """Return the student and the remarks in the file `path`.
+
+        If the file cannot be read, returns an empty name and empty remarks.
+        """
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             data = json.loads(path.read_text(encoding="utf-8"))
             return str(data.pop("student")), Remarks(**data)

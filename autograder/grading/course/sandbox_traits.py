@@ -1,4 +1,4 @@
-"""Sandbox settings of a course as configurable traits."""
+"""The sandbox settings of a course, as traits: settings in nbgrader_config.py."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ class CourseSettings:
 
     @property
     def language(self) -> str:
-        """The language of releases, "en" or "ru".
+        """The language of the release, "en" or "ru".
 
-        The config of a new course reads the language from the environment variable AUTOGRADER_LANGUAGE.
+        The nbgrader_config.py of a new course reads the language from the environment variable AUTOGRADER_LANGUAGE.
         """
         removed = self.config.get("OneLanguage", {}).get("remove_cell_tags", ())
         return next((each for each in LANGUAGES if each not in removed), LANGUAGES[0])
@@ -53,7 +53,7 @@ class CourseSettings:
         return self._path(self.directory.source_directory, ".", assignment)
 
     def autograded(self, assignment: str, student: str) -> Path:
-        """Return the folder for a student's graded submission."""
+        """Return the folder in which a student's graded submission is stored."""
         return self._path(self.directory.autograded_directory, student, assignment)
 
     @property
@@ -62,7 +62,7 @@ class CourseSettings:
         return list(self.directory.ignore)
 
     def feedback(self, assignment: str, student: str) -> Path:
-        """Return the folder for a student's feedback pages."""
+        """Return the folder in which a student's feedback pages are stored."""
         return self._path(self.directory.feedback_directory, student, assignment)
 
     def was_released(self, assignment: str, language: str) -> bool:
@@ -74,15 +74,21 @@ class CourseSettings:
         return self._path(kind, ".", assignment).is_dir()
 
     def submissions(self, assignment: str) -> list[Path]:
-        """Return the folders of an assignment's submissions, sorted by student. Links are ignored."""
+        """Return the folders of an assignment's submissions, in the order of the students' names.
+
+        A folder that is a symbolic link is left out.
+        """
         return self._by_student(self.directory.submitted_directory, assignment)
 
     def graded(self, assignment: str) -> list[Path]:
-        """Return the folders of an assignment's graded submissions, sorted by student. Links are ignored."""
+        """Return the folders of an assignment's graded submissions, in the order of the students' names.
+
+        A folder that is a symbolic link is left out.
+        """
         return self._by_student(self.directory.autograded_directory, assignment)
 
     def assignments(self) -> list[str]:
-        """Return the names of the assignments that were handed in."""
+        """Return the names of the assignments with at least one submission."""
         return self._all(self.directory.submitted_directory)
 
     def graded_assignments(self) -> list[str]:
@@ -90,9 +96,9 @@ class CourseSettings:
         return self._all(self.directory.autograded_directory)
 
     def _by_student(self, kind: str, assignment: str) -> list[Path]:
-        """Return the folders of an assignment, sorted by student.
+        """Return the folders of one assignment in a top folder, in the order of the students' names.
 
-        `kind` is nbgrader's top folder: "submitted", "autograded" or their configured names.
+        `kind` is nbgrader's name of the top folder, for example "submitted" or "autograded".
         """
         above = self._path(kind, "STUDENT", assignment).parents[1]
         found = [folder / assignment for folder in above.iterdir()] if above.is_dir() else []
@@ -103,7 +109,10 @@ class CourseSettings:
         )
 
     def _all(self, kind: str) -> list[str]:
-        """Return the names of all assignments in the top folder `kind`, for example "submitted"."""
+        """Return the names of all assignments that have a folder in the top folder `kind`.
+
+        `kind` is nbgrader's name of the top folder, for example "submitted".
+        """
         above = self._path(kind, "STUDENT", "x").parents[1]
         names: set[str] = set()
         for student in above.iterdir() if above.is_dir() else []:
@@ -119,7 +128,10 @@ class CourseSettings:
         return SandboxTraits(config=Config(SandboxTraits=self.config.RunIsolated))
 
     def _path(self, kind: str, student: str, assignment: str) -> Path:
-        """Return the folder of a student's assignment in the top folder `kind`, for example "submitted"."""
+        """Return the path of a student's folder for an assignment in the top folder `kind`.
+
+        `kind` is nbgrader's name of the top folder, for example "submitted".
+        """
         return Path(self.directory.format_path(kind, student, assignment))
 
 
@@ -145,7 +157,7 @@ def course_settings(root: Path) -> CourseSettings:
 def _is_folder(path: Path) -> bool:
     """Return whether a path is a folder and not a link.
 
-    An inaccessible path counts as a folder: grading then reports the error.
+    If the path is inaccessible, returns True: grading then reports the error.
     """
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
@@ -157,7 +169,7 @@ def _is_folder(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _in(folder: Path) -> Iterator[None]:
-    """Change the working folder to `folder` in the `with` block."""
+    """Change the working folder to `folder` during the `with` block. This is a context manager."""
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -13,9 +13,10 @@ from .late_penalty import seconds_late
 
 @dataclass(frozen=True)
 class Standing:
-    """Points, late penalty and review state of one submission.
+    """Points, late penalty and state of review of one submission.
 
-    `score` and `penalty` are in points. The penalty is not subtracted from the score.
+    `score` and `penalty` are in points. The penalty is not subtracted from the score. `flagged` tells whether
+    formgrader shows a flag on one of the notebooks.
     """
 
     score: float
@@ -27,7 +28,7 @@ class Standing:
 
 
 def standings(db: Any, assignment: str) -> dict[str, Standing]:
-    """Return a standing by student, for all students with a submission of the assignment.
+    """Return a dict from student to standing, for all students with a submission of the assignment.
 
     `db` is the gradebook's SQLAlchemy session.
     """

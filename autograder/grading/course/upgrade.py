@@ -1,4 +1,4 @@
-"""Safety checks before a lesson of a running course is upgraded."""
+"""Safety checks before `autograder course` replaces a lesson by a newer version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _KINDS = ("grade", "solution", "locked", "task")
 def list_differences(old: str, new: str) -> list[str]:
     """Return the grade ids of the cells in which two source notebooks differ for nbgrader.
 
-    `old` and `new` are the notebooks' JSON. Such a cell exists in only one of them, or its nbgrader type differs.
-    nbgrader refuses to release the new version after students have handed in the old one.
+    `old` and `new` are the notebooks' JSON. The result holds cells that exist in only one notebook, and cells with
+    another nbgrader type. After students have handed in the old version, nbgrader refuses to release a version with
+    differences.
     """
     try:
         cells = [_cells(text) for text in (old, new)]
@@ -28,15 +29,18 @@ def list_differences(old: str, new: str) -> list[str]:
 
 
 def _cells(text: str) -> set[tuple[str, tuple[bool, ...]]]:
-    """Return the grade id and the nbgrader type (see `_KINDS`) of each cell that has a grade id."""
+    """Return pairs of grade id and nbgrader type, one for each cell that has a grade id.
+
+    `text` is a notebook's JSON. The nbgrader type is a tuple of the values listed in `_KINDS`.
+    """
     cells = [cell for cell in json.loads(text)["cells"] if grade_id_of(cell)]
     return {(grade_id_of(cell), tuple(bool(cell["metadata"]["nbgrader"].get(k)) for k in _KINDS)) for cell in cells}
 
 
 def is_handed_in(root: Path, assignment: str) -> bool:
-    """Return whether anybody has handed in an assignment of the course in the folder `root`.
+    """Return whether any student has handed in an assignment. `root` is the course folder.
 
-    Looks into submitted/ and into the gradebook.
+    The folder submitted/ and the gradebook are searched.
     """
     if any((root / "submitted").glob(f"*/{assignment}")):
         return True
@@ -50,9 +54,9 @@ def is_handed_in(root: Path, assignment: str) -> bool:
 
 
 def release_commands(root: Path, assignment: str, nbgrader: str) -> list[str]:
-    """Return the shell commands that make the existing releases of an assignment anew.
+    """Return the shell commands that replace the existing releases of an assignment by new ones.
 
-    `root` is the course folder, `nbgrader` the path of that command.
+    The list is empty if nothing was released. `root` is the course folder, `nbgrader` the path of nbgrader's command.
     """
     commands = []
     for language in LANGUAGES:

@@ -1,7 +1,7 @@
 """Preprocessors for `nbgrader autograde` and formgrader's autograde button.
 
-In this module, `ours` is `resources["nbgrader"]`: the names of assignment, student and notebook, and the gradebook's
-URL.
+In this module, `ours` is `resources["nbgrader"]`. It holds the names of assignment, student and notebook, and the
+gradebook's URL.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..submission.sanitize import Unreadable, parse, sanitize
 
 
 class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
-    """A preprocessor that rebuilds the submitted notebook (see `sanitize`)."""
+    """A preprocessor that rebuilds the submitted notebook (see the function `sanitize`)."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         ours = resources["nbgrader"]
@@ -46,9 +46,9 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
         return clean.notebook, resources
 
     def _drop_links(self, ours: Any) -> None:
-        """Remove copies that nbgrader made of the targets of links in a submission.
+        """Remove the files that nbgrader copied through links in a submission.
 
-        Raises Unreadable if the notebook itself is a link.
+        nbgrader has copied the targets of the links. Raises Unreadable if the notebook itself is a link.
         """
         submitted, _ = _submission(self.config, ours)
         refuse_linked_notebook(submitted, ours["notebook"])
@@ -63,10 +63,10 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
     def _chosen(
         self, nb: NotebookNode, ours: Any, released: dict[str, ReleasedNotebook], due: bool
     ) -> tuple[Any, list[str]]:
-        """Return the notebook to grade as JSON, and reasons for a review.
+        """Return the notebook to grade as JSON, and a list of reasons for a review.
 
-        The submitted notebook may have another name than the released one; nbgrader's own choice is `nb`. `released`
-        holds the released notebooks by name, `due` tells whether there is a due date.
+        `nb` is the notebook that nbgrader has chosen. A notebook that the student has renamed may be chosen instead.
+        `released` maps released names to notebooks. `due` tells whether the assignment has a due date.
         """
         folder, ignore = _submission(self.config, ours)
         who = f"{ours['student']}, {ours['notebook']}"
@@ -85,9 +85,9 @@ class Sanitize(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class RunIsolated(SandboxTraits):
-    """A preprocessor that runs cells in an isolated child and judges checks.
+    """A preprocessor that runs cells in a child, and checks the answers.
 
-    A course sets the traits in its config.
+    A course sets the traits in nbgrader_config.py.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -108,16 +108,17 @@ class RunIsolated(SandboxTraits):
         return nb, resources
 
     def _beside(self, ours: Any) -> dict[str, str]:
-        """Return the student's own files in base64, by relative path."""
+        """Return a dict from relative path to contents in base64, for the student's own files."""
         return encoded(find_extras(*_submission(self.config, ours)).own)
 
 
 class KeepRemarks(NbGraderPreprocessor):  # type: ignore[misc]
     """A preprocessor that stores the reasons for a review by an instructor.
 
-    The reasons are stored in the course's folder `.autograder`, and the notebook is flagged in formgrader. The
-    preprocessor also removes a forged record file from the autograded folder, because `autograder grade` would trust
-    that record.
+    The reasons are stored in the course's folder `.autograder`. If there are reasons, formgrader shows a flag on the
+    notebook.
+    The preprocessor also removes a record from the folder of the graded submission. A student may have forged the
+    record, and `autograder grade` would trust it.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -140,14 +141,14 @@ _reasons: dict[tuple[str, str, str], list[str]] = {}  # for the next preprocesso
 
 
 def _submission(config: Any, ours: Any) -> tuple[Path, list[str]]:
-    """Return the submitted folder, and the patterns of file names that nbgrader ignores."""
+    """Return the folder of a submission, and the patterns of file names that nbgrader does not copy."""
     course = CourseDirectory(config=config)
     folder = course.format_path(course.submitted_directory, ours["student"], ours["assignment"])
     return Path(folder), list(course.ignore)
 
 
 def _key(ours: Any) -> tuple[str, str, str]:
-    """Return the names of assignment, student and notebook."""
+    """Return the names of assignment, student and notebook, as a key of `_reasons`."""
     return ours["assignment"], ours["student"], ours["notebook"]
 
 
@@ -155,7 +156,7 @@ _jobs: dict[tuple[object, ...], Job] = {}
 
 
 def _job(root: Path, ours: Any) -> Job:
-    """Return the grader's job for a notebook.
+    """Return the grader's job for the notebook that `ours` names.
 
     All submissions share the job until a file of the assignment changes. `root` is the course folder.
     """
@@ -167,7 +168,7 @@ def _job(root: Path, ours: Any) -> Job:
 
 
 def _released(ours: Any) -> tuple[dict[str, ReleasedNotebook], bool]:
-    """Return the released notebooks of an assignment by name, and whether the assignment has a due date."""
+    """Return a dict from name to released notebook, and whether the assignment has a due date."""
     with Gradebook(ours["db_url"]) as gradebook:
         book = Book(gradebook)
         return book.released(ours["assignment"]), book.is_due(ours["assignment"])

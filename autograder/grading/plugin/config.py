@@ -22,12 +22,12 @@ from .safe_html import Harmless
 
 
 def configure(c: Config, course_id: str, language: str) -> None:
-    """Set nbgrader's traits in `c`, for a course that is released in `language`.
+    """Set nbgrader's settings in `c`, for a course that is released in `language`.
 
     A second call changes nothing more. Each language has its own course id and release folder, because nbgrader's
-    exchange holds one folder per assignment. Submissions in all languages go into the same `submitted/` and the same
-    gradebook.
-    Raises SystemExit for an unknown language: after any other exception nbgrader would go on without the config.
+    exchange holds one folder per assignment. Submissions in all languages are collected into the same folder
+    `submitted/` and the same gradebook.
+    Raises SystemExit for an unknown language: after any other exception nbgrader would continue without this config.
     """
     if language not in LANGUAGES:
         raise SystemExit(f"AUTOGRADER_LANGUAGE is {language!r}: set it to one of {', '.join(LANGUAGES)}, or unset it")
@@ -63,8 +63,8 @@ def configure(c: Config, course_id: str, language: str) -> None:
 
 
 def _with(trait: Any, ours: dict[type, type]) -> list[type]:
-    """Return the default value of a trait with preprocessors, some of them replaced.
+    """Return the default list of preprocessors of a trait, with some of them replaced.
 
-    `ours` maps nbgrader's classes to their replacements.
+    `ours` maps nbgrader's classes to the classes that replace them.
     """
     return [ours.get(step, step) for step in trait.default()]

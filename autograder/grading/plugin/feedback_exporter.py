@@ -23,7 +23,7 @@ _BOOTSTRAP = _FORMGRADER / "static" / "node_modules" / "bootstrap" / "dist" / "c
 
 
 class Grades(GetGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor of feedback pages, extended by two things.
+    """nbgrader's preprocessor of feedback pages, with two additions.
 
     A cell that still needs manual grading gets the metadata key `waiting`. The grade ids of graded cells that the
     student deleted are listed in `resources`.
@@ -47,7 +47,7 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
     @property
     def default_config(self) -> Config:
-        """The config for the course's template, which extends nbgrader's.
+        """The exporter's config, which selects the course's HTML template. The template extends nbgrader's.
 
         A course may override the config in `c.FeedbackExporter`.
         """
@@ -73,19 +73,25 @@ class FeedbackExporter(HTMLExporter):  # type: ignore[misc]
 
 
 def language_of(nb: NotebookNode) -> str:
-    """Return the language in the metadata of a submitted notebook, or English if a student removed it."""
+    """Return the language in a submitted notebook's metadata, "en" or "ru".
+
+    If a student has removed the language, returns "en".
+    """
     said = _ours(nb).get("language")
     return said if said in LANGUAGES else LANGUAGES[0]
 
 
 def _ours(nb: NotebookNode) -> dict[str, Any]:
-    """Return the metadata that the release wrote into the notebook. Students can forge this metadata."""
+    """Return the metadata that the release wrote into the notebook. A student may have forged the metadata."""
     noted = nb.metadata.get("autograder")
     return noted if isinstance(noted, dict) else {}
 
 
 def title(grade_id: str, lesson: str, language: str) -> str:
-    """Return the title of a graded cell's exercise as HTML, or the grade id if the exercise is unknown."""
+    """Return the title of the exercise of a graded cell, as HTML.
+
+    If the exercise is unknown, returns the grade id.
+    """
     role, _, name = grade_id.partition("-")
     if role == "written":
         return WORDS["written"].read(language)

@@ -1,4 +1,7 @@
-"""Rubrics for manual grading, shown in formgrader beside a student's answers."""
+"""Rubrics for manual grading, shown in formgrader beside a student's answers.
+
+A rubric is a text that tells how to give points to a written answer.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from ..submission.sanitize import grade_id_of, source_of
 class ShowRubric(Preprocessor):  # type: ignore[misc]
     """A preprocessor that shows the rubric above a student's written answer.
 
-    The rubric is the text of the answer cell in the source notebook.
+    The rubric is the text of the answer's cell in the source notebook.
     """
 
     enabled = True
@@ -35,9 +38,9 @@ class ShowRubric(Preprocessor):  # type: ignore[misc]
 
 
 def _rubrics(resources: Any) -> dict[str, str]:
-    """Return the rubrics by grade id.
+    """Return a dict from grade id to the text of the rubric.
 
-    There are none without a source notebook, or if the notebook is not shown for manual grading.
+    The dict is empty if there is no source notebook, or if the notebook is not shown for manual grading.
     """
     if "submission_id" not in resources:
         return {}

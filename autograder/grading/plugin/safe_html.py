@@ -1,4 +1,4 @@
-"""HTML safety of pages that show submissions, in feedback and in formgrader."""
+"""HTML pages that show submissions, made safe: feedback pages and formgrader's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _FORMULA = re.compile(r"\\\\?[\[(]|\\begin")
 
 
 class Harmless(Preprocessor):  # type: ignore[misc]
-    """A preprocessor that shows unsafe Markdown as typed, and sanitizes outputs."""
+    """A preprocessor that makes a submission's text and outputs harmless in HTML.
+
+    Markdown that could contain scripts is shown as plain text. Outputs lose scripts and other active content.
+    """
 
     enabled = True
 
@@ -47,10 +50,10 @@ class Harmless(Preprocessor):  # type: ignore[misc]
         return cell, resources
 
     def _output(self, output: NotebookNode, number: int | None) -> list[NotebookNode]:
-        """Return a list with the output made harmless, or an empty list if the output is in no valid form.
+        """Return a list with the harmless form of one output. An output in no valid form gives an empty list.
 
-        If the output holds a stored verdict, a new card is made from the verdict, and the stored HTML is dropped.
-        `number` is the cell's execution count.
+        If the output holds the record of a verdict, the card is made again from the record. The HTML that was stored
+        with the record is dropped. `number` is the cell's execution count.
         """
         safe = safe_outputs([output], number or 0)
         record = output.get("data", {}).get(MIME) if output.output_type == "execute_result" else None
@@ -64,9 +67,9 @@ class Harmless(Preprocessor):  # type: ignore[misc]
 
 
 def is_plain(text: str) -> bool:
-    """Return whether Markdown text renders to harmless tags only.
+    """Return whether Markdown text renders to harmless HTML tags only.
 
-    The rendered HTML is inspected, not the text. Text that takes long to render counts as unsafe.
+    The rendered HTML is inspected, not the text. If rendering would take long, returns False.
     """
     if len(text) > _LONGEST or len(_FORMULA.findall(text)) > _MOST_FORMULAS:
         return False
@@ -74,6 +77,6 @@ def is_plain(text: str) -> bool:
 
 
 def as_typed(text: str) -> str:
-    """Return Markdown that shows `text` verbatim, in a code block."""
+    """Return Markdown with a code block that shows `text` exactly as it was typed."""
     fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 3)
     return f"{fence}text\n{text}\n{fence}"

@@ -1,4 +1,4 @@
-"""Collection of the class report's data from gradebook, autograded notebooks and lessons."""
+"""Collection of the class report's data from gradebook, graded notebooks and lessons."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_IN_BOOK = Text(
 
 
 def collect(course: CourseSettings, assignment: str) -> Graded:
-    """Collect the data of the class report on an assignment.
+    """Return the data of the class report on an assignment.
 
     Raises UserError with the remedy if there is no graded submission.
     """
@@ -77,13 +77,14 @@ def collect(course: CourseSettings, assignment: str) -> Graded:
 def _from_gradebook(
     course: CourseSettings, assignment: str
 ) -> tuple[Graded, list[str], dict[str, float], dict[str, dict[str, bool]], set[str]]:
-    """Return an empty `Graded` and the gradebook's data on an assignment.
+    """Return an empty `Graded`, and four collections of data from the gradebook.
 
-    The data are:
-    - the names of the notebooks;
-    - the points by student, less late penalties, as in nbgrader's export;
-    - by student and grade id, each cell that needs manual grading, with whether it was graded manually before;
-    - the flagged students.
+    - a list of the names of the assignment's notebooks;
+    - a dict from student to points, less late penalties, as in nbgrader's export;
+    - a dict from student to the cells that need manual grading;
+    - the set of students with a flag in formgrader.
+    The cells of a student are a dict from grade id to whether the cell already has a manual score. Raises UserError if
+    the gradebook cannot be read or lacks the assignment.
     """
     try:
         with Gradebook(course.db_url, course.course_id) as book:
@@ -122,9 +123,9 @@ def _from_gradebook(
 
 
 def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
-    """Return the lesson that a notebook was made from, and its exercises by name, or None.
+    """Return the lesson that a notebook was built from, and a dict from exercise name to exercise.
 
-    `root` is the course folder, `name` the notebook's name. Notebooks that an instructor wrote by hand have no lesson.
+    Returns None if an instructor wrote the notebook by hand. `root` is the course folder, `name` the notebook's name.
     """
     for collection in [COURSE, private(root)] if (root / "lessons").is_dir() else [COURSE]:
         try:
@@ -137,26 +138,30 @@ def _lesson(root: Path, name: str) -> tuple[Lesson, dict[str, Exercise]] | None:
 
 
 def _page(feedback: Path, autograded: Path, names: list[str]) -> Path | None:
-    """Return the path of the page to show for a submission: a feedback page, else a graded notebook.
+    """Return the path of the file that the report links to: a feedback page, else a graded notebook.
 
     `feedback` and `autograded` are the student's folders, `names` the notebooks' names. Returns None if there is no
-    file.
+    such file in these folders.
     """
     pages = [feedback / f"{name}.html" for name in names]
     return next((path for path in [*pages, *_notebooks(autograded, names)] if path.is_file()), None)
 
 
 def _notebooks(folder: Path, names: list[str]) -> list[Path]:
-    """Return the paths of the graded notebooks in `folder`.
+    """Return the paths of the graded notebooks in `folder`. `names` are the notebooks' names.
 
-    If there are none, returns the path of the assignment's first notebook, which an error can then name.
+    If the folder has no graded notebook, returns the path where the first one should be. An error can then name this
+    path.
     """
     paths = [folder / f"{name}.ipynb" for name in names]
     return [path for path in paths if path.exists()] or paths[:1]
 
 
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the grade id and the JSON of each cell with a grade id. Raises Unreadable if the notebook is invalid."""
+    """Yield pairs of grade id and cell, as JSON, for each cell with a grade id.
+
+    Raises Unreadable if the notebook is invalid.
+    """
     for cell in read(path)["cells"]:
         match cell:
             case {"metadata": {"nbgrader": {"grade_id": str(grade_id)}}}:
@@ -164,7 +169,7 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _why_not(folder: Path, names: list[str]) -> Text:
-    """Return a sentence that tells why a submission has no graded notebook."""
+    """Return a sentence in both languages that tells why a submission has no graded notebook."""
     try:
         for path in _notebooks(folder, names):
             read(path)

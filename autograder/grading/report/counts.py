@@ -1,6 +1,6 @@
 """Counts for the class report: verdicts, and groups of similar wrong answers.
 
-Submissions are not run, imported or trusted. Only verdicts on the lesson's own exercises count. Answers are quoted as
+No code of a submission is run or imported. Only verdicts on the lesson's own exercises count. Answers are quoted as
 text.
 """
 
@@ -27,8 +27,8 @@ FLAGS = ("tampered", "fault", "deleted")  # reasons for a review that grading it
 class Wrong:
     """A group of similar wrong answers to one exercise.
 
-    The answers share a recognised mistake, whose name is `mistake`. If `mistake` is None, the answers share the same
-    observed behaviour or the same error. `verdict` belongs to one of the answers.
+    `mistake` is the name of the mistake that was recognised in each of the answers. If `mistake` is None, the answers
+    share the same observed behaviour or the same error. `verdict` is the verdict on one of the answers.
     """
 
     exercise: Exercise
@@ -40,7 +40,7 @@ class Wrong:
     code: str = ""  # the shortest answer of the group
 
     def add(self, student: str, code: str) -> None:
-        """Add a student to the group, and keep the student's answer `code` if it is the shortest."""
+        """Add a student to the group. `code` is the student's answer, which is kept if it is the shortest."""
         self.students.append(student)
         if code.strip() and (not self.code or len(code) < len(self.code)):
             self.code = code
@@ -50,8 +50,8 @@ class Wrong:
 class Answered:
     """The counts of one exercise: submissions by state, groups of wrong answers.
 
-    A state is one of `STATES`, `BROKEN`, `HELD_BACK` or `NO_VERDICT`. `alike` holds the groups by the key that `_kind`
-    returns.
+    `states` maps each state to a number of submissions. A state is one of `STATES`, `BROKEN`, `HELD_BACK` or
+    `NO_VERDICT`. `alike` maps the results of `_kind` to groups of wrong answers.
     """
 
     exercise: Exercise
@@ -64,9 +64,10 @@ class Answered:
         return self.states["passed"] + self.states["not yet"] + self.states[BROKEN]
 
     def wrong(self, *, recognised: bool) -> list[Wrong]:
-        """Return the groups of wrong answers, the largest first.
+        """Return groups of wrong answers, the largest group first.
 
-        `recognised` selects the groups with a recognised mistake, otherwise all others.
+        If `recognised` is True, returns the groups with a recognised mistake. If it is False, returns the groups
+        without a recognised mistake.
         """
         found = [each for each in self.alike.values() if (each.mistake is not None) == recognised]
         return sorted(found, key=lambda each: -len(each.students))
@@ -76,8 +77,11 @@ class Answered:
 class Waiting:
     """The reason why some cells of a submission need a review.
 
-    `reason` is one of `FLAGS`, "again" (graded manually before the last autograding) or "read" (needs manual grading).
-    `cells` holds grade ids.
+    `cells` holds the grade ids of these cells. `detail` is the details of tampering or a bug, or an empty text.
+    `reason` is one of:
+    - "tampered", "fault" or "deleted", which grading found;
+    - "again": the cell had a manual score when it was graded the last time;
+    - "read": the cell needs manual grading for the first time.
     """
 
     reason: str
@@ -89,8 +93,8 @@ class Waiting:
 class Graded:
     """The data of the class report on one assignment.
 
-    Scores are in points, by student. `exercises` are in the lesson's order. `waiting` holds the students who need a
-    review, by reason. `unread` holds the students without a readable submission, with the cause.
+    `scores` maps students to points. `exercises` maps exercise names to counts, in the lesson's order. `waiting` maps
+    each reason for a review to students. `unread` maps students without a readable submission to the cause.
     """
 
     assignment: str
@@ -107,8 +111,8 @@ class Graded:
     def add(self, student: str, cells: dict[str, dict[str, Any]], waiting: dict[str, bool]) -> None:
         """Add the graded notebooks of one student to the counts.
 
-        `cells` holds the cells' JSON by grade id. `waiting` holds the grade ids of cells that need manual grading, each
-        with whether the cell was graded manually before.
+        `cells` maps grade ids to the cells' JSON. The keys of `waiting` are the grade ids of cells that need manual
+        grading. The values tell whether the cell already has a manual score.
         """
         faults: dict[str, tuple[str, str]] = {}
         for name, answered in self.exercises.items():
@@ -131,9 +135,9 @@ class Graded:
             self.waiting[Waiting(reason, detail, tuple(concerned))].append(student)
 
     def misunderstood(self) -> list[Wrong]:
-        """Return the groups of wrong answers from more than one student, the largest first.
+        """Return the groups of wrong answers from more than one student, the largest group first.
 
-        Only graded exercises count, and only answers that ran.
+        Only core exercises count, and only answers that ran.
         """
         alike = [each for answered in self.exercises.values() for each in answered.alike.values()]
         shared = [each for each in alike if each.exercise.core and each.observed and len(each.students) > 1]
@@ -141,9 +145,9 @@ class Graded:
 
 
 def _kind(wrong: Wrong) -> str:
-    """Return a key that is equal for answers about which the report prints the same text.
+    """Return a text that is equal for answers about which the report prints the same.
 
-    Mistakes with the same sentence therefore count as one.
+    Two mistakes with the same sentence therefore form one group.
     """
     if wrong.error:
         return f"error {wrong.error}"
@@ -156,9 +160,10 @@ def _kind(wrong: Wrong) -> str:
 
 
 def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str | None]:
-    """Return the verdict in a check's output, and the digest of the observations, or None for each.
+    """Return the verdict in a check's output, and the digest of the observations.
 
-    `cell` is the check's JSON, `exercise` the name of the exercise.
+    If there is no valid verdict, returns None twice. The digest alone is None if nothing was observed. `cell` is the
+    check's JSON, `exercise` the exercise's name.
     """
     found: list[tuple[Any, Any]] = []
     outputs = cell.get("outputs")
@@ -179,7 +184,7 @@ def _verdict(cell: dict[str, Any], exercise: str) -> tuple[Verdict | None, str |
 
 
 def _state(verdict: Verdict | None) -> str:
-    """Return the state under which a verdict, or a missing verdict, is counted."""
+    """Return the state under which the report counts a verdict. If `verdict` is None, the state is `NO_VERDICT`."""
     if verdict is None:
         return NO_VERDICT
     tampered = verdict.state == "our error" and _fault(verdict)[0] == "tampered"
@@ -187,7 +192,10 @@ def _state(verdict: Verdict | None) -> str:
 
 
 def _fault(verdict: Verdict) -> tuple[str, str]:
-    """Return why a check failed: "tampered" or "fault" (a bug in the checking code), and the details."""
+    """Return why a check failed, "tampered" or "fault", and a text with details.
+
+    "fault" means a bug in the checking code.
+    """
     note = verdict.finding.got[0] if verdict.finding and verdict.finding.got else Note("", {})
     said = note.parameters if isinstance(note.parameters, dict) else {}
     if note.id == "fault.tampered":
@@ -196,9 +204,9 @@ def _fault(verdict: Verdict) -> tuple[str, str]:
 
 
 def _error(cell: dict[str, Any]) -> str:
-    """Return the error in an answer cell's outputs as text, or an empty string.
+    """Return the error in an answer cell's outputs as text. If there is no error, returns an empty text.
 
-    The NotImplementedError of an unfilled answer does not count.
+    The NotImplementedError of an unfinished stub does not count.
     """
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else []:

@@ -30,10 +30,10 @@ _LONGEST = 3000  # characters of an answer that are shown
 
 
 def report_course(root: Path, assignment: str | None, language: str | None) -> list[Path]:
-    """Write the report on one assignment, or on all graded ones, as HTML. Returns the paths.
+    """Write the report on one assignment, or on all graded ones, as HTML files. Returns the files' paths.
 
-    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. The default `language` is
-    the course's.
+    The English report is report/ASSIGNMENT.html, the Russian one report/ASSIGNMENT.ru.html. If `language` is None, the
+    report is in the course's language.
     Raises UserError with the remedy if nothing has been graded, or a report cannot be written.
     """
     course = course_settings(root)
@@ -56,9 +56,10 @@ def report_course(root: Path, assignment: str | None, language: str | None) -> l
 
 
 class _Page:
-    """The data and functions that the HTML template of the report uses.
+    """The data and functions that the report's HTML template uses.
 
-    `folder` is the folder of the HTML file. Only the plots and `inline` return markup; all other text is escaped.
+    `folder` is the folder of the HTML file. The template escapes every str. A result of the type Markup is already safe
+    HTML.
     """
 
     def __init__(self, graded: Graded, language: str, folder: Path) -> None:
@@ -87,7 +88,11 @@ class _Page:
 
     @property
     def tiles(self) -> list[tuple[str, str, str, str]]:
-        """The tiles at the top, one per number: number, label, maximum score and link target."""
+        """The boxes with numbers at the top of the report.
+
+        Each tuple holds the number, its label, "of" the maximum score, and a link target. The last two may be empty
+        texts.
+        """
         scores = list(self.graded.scores.values())
         of = self.words["of"].format(maximum=self.number(self.graded.maximum))
         waiting = self.graded.waiting
@@ -122,7 +127,7 @@ class _Page:
         return bins(list(self.graded.scores.values()), self.graded.maximum)
 
     def states(self, answered: Sequence[Answered]) -> list[str]:
-        """Return the states that any of these exercises has, in display order."""
+        """Return the states that submissions have in at least one of these exercises, in display order."""
         found = {state for each in answered for state in +each.states}
         return [state for state in (*STATES, BROKEN, HELD_BACK, NO_VERDICT) if state in found]
 
@@ -146,14 +151,20 @@ class _Page:
         return self.words[words[state]] if state in words else MESSAGES[f"state.{state}"].read(self.language)
 
     def named(self, wrong: Wrong) -> Markup:
-        """Return the sentence that names a recognised mistake, or nothing for another wrong answer."""
+        """Return, as HTML, the sentence that names the recognised mistake of a group of answers.
+
+        If no mistake was recognised, returns empty HTML.
+        """
         if wrong.mistake is None:
             return Markup("")
         known = wrong.exercise.mistakes.get(wrong.mistake)
         return self._inline(known.says if known else WORDS["gone"].format(name=wrong.mistake))
 
     def failed(self, wrong: Wrong) -> Markup:
-        """Return the sentence on the aspect that is wrong, or nothing if the answers raised an exception."""
+        """Return, as HTML, the sentence on the aspect that is wrong in a group of answers.
+
+        If the answers raised an exception, returns empty HTML.
+        """
         finding = wrong.verdict.finding
         if finding is None or label_of(finding) == "card.raised":
             return Markup("")
@@ -161,13 +172,16 @@ class _Page:
         return self._inline(says) if says else Markup("")
 
     def returned(self, wrong: Wrong) -> list[Markup]:
-        """Return the lines on what the answers returned or raised, without the source line of an exception."""
+        """Return HTML lines on the values that a group of answers returned, or on the exception raised.
+
+        The source line of an exception is left out.
+        """
         notes = wrong.verdict.finding.got if wrong.verdict.finding else ()
         lines = [said(note, self.language) for note in notes if note.id != "raised.line"]
         return [Markup(inline(line)) for line in lines if line]
 
     def label(self, wrong: Wrong) -> str:
-        """Return the label before the first line of `returned`."""
+        """Return the label that the report shows before the first line of `returned`, or an empty text."""
         finding = wrong.verdict.finding
         return MESSAGES[label_of(finding)].read(self.language) if finding and finding.aspect else ""
 
@@ -181,7 +195,10 @@ class _Page:
         return wrong.code[:_LONGEST] + cut
 
     def where(self, cell: str) -> Markup:
-        """Return the title of the exercise that a cell belongs to. `cell` is a grade id."""
+        """Return, as HTML, the title of the exercise that a cell belongs to. `cell` is a grade id.
+
+        If the cell is not the check of a known exercise, returns the grade id.
+        """
         role, _, name = cell.partition("-")
         if role == "check" and name in self.graded.exercises:
             return self.heading(self.graded.exercises[name])
@@ -190,7 +207,10 @@ class _Page:
     # ------------------------------------------------------------------------------------------------- the students
 
     def student(self, id: str) -> Markup:
-        """Return a student's name, if known, and id, as a link to the feedback page or the graded notebook."""
+        """Return, as HTML, a student's id with the name, if known. `id` is the student's.
+
+        If the student has a feedback page or a graded notebook, the text is a link to that file.
+        """
         name = self.graded.names.get(id)
         text = f"{name} ({id})" if name else id
         page = self.graded.pages.get(id)

@@ -1,6 +1,6 @@
 """The plots of the class report, as SVG.
 
-The colours follow the light, dark or print style of the HTML page.
+The colours follow the style of the HTML page: light, dark or for print.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMED = 4  # states per legend line: more would not fit
 def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, says: str) -> str:
     """Return a histogram of scores as SVG. `maximum` is the highest possible score in points.
 
-    `across` and `up` are the labels of the axes, `says` is the text for screen readers.
+    `across` is the label of the x axis, `up` that of the y axis. `says` is the text for screen readers.
     """
     counted = bins(scores, maximum)
     with _style():
@@ -53,9 +53,10 @@ def histogram(scores: Sequence[float], maximum: float, *, across: str, up: str, 
 
 
 def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
-    """Return label and count of each bin of the scores. `maximum` is the highest possible score in points.
+    """Return a pair for each bin of the histogram: the bin's label, and its number of scores.
 
-    Bins are one point wide up to 25 points, and wider beyond. Scores are rounded down.
+    `maximum` is the highest possible score in points. Up to a maximum of 25 points bins are one point wide, otherwise
+    wider. Scores are rounded down.
     """
     width = max(1, -(-int(maximum) // 25))
     number = int(max([maximum, *scores])) // width + 1
@@ -67,10 +68,10 @@ def bins(scores: Sequence[float], maximum: float) -> list[tuple[str, int]]:
 
 
 def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[str, str]], *, says: str) -> str:
-    """Return a chart as SVG with a stacked bar per exercise: the number of submissions by state.
+    """Return a chart as SVG, with a stacked bar per exercise that shows the number of submissions in each state.
 
-    `rows` holds title and counts by state of each exercise. `states` holds pairs of state and label. `says` is the text
-    for screen readers.
+    `rows` holds a pair per exercise: its title, and a dict from state to number. `states` holds pairs of state and
+    label. `says` is the text for screen readers.
     """
     with _style():
         titles = [textwrap.fill(title, 40) for title, _ in rows]
@@ -96,7 +97,7 @@ def shares(rows: Sequence[tuple[str, dict[str, int]]], states: Sequence[tuple[st
 
 
 def _style() -> AbstractContextManager[None]:
-    """Return a context with the matplotlib settings of the plots."""
+    """Return a context manager that applies the matplotlib settings of the plots."""
     ours: Any = {
         "svg.fonttype": "none",  # keep text as text: searchable, and in the page's own font
         "svg.hashsalt": "autograder",
@@ -114,7 +115,10 @@ def _style() -> AbstractContextManager[None]:
 
 
 def _svg(figure: Figure, says: str) -> str:
-    """Return a figure as an SVG element for an HTML page. `says` is the text for screen readers."""
+    """Return a figure as the text of an SVG element for an HTML page.
+
+    `says` is the text for screen readers.
+    """
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True)
     text = file.getvalue()

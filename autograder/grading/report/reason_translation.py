@@ -86,7 +86,7 @@ REASONS = [
 
 
 def in_both_languages(reason: str) -> Text:
-    """Return a reason in English and Russian. An unknown reason is English in both."""
+    """Return a reason in English and Russian. If the reason is unknown, both texts are the English one."""
     for text, pattern in _PATTERNS:
         found = pattern.fullmatch(reason)
         if found:
@@ -95,7 +95,10 @@ def in_both_languages(reason: str) -> Text:
 
 
 def _pattern(template: str) -> re.Pattern[str]:
-    """Return a pattern for sentences that were made from `template`, with a group for each placeholder."""
+    """Return a regular expression for the sentences that can be formatted from `template`.
+
+    The expression has a named group for each placeholder.
+    """
     parts = string.Formatter().parse(template)
     return re.compile("".join(re.escape(fixed) + (f"(?P<{name}>.+?)" if name else "") for fixed, name, _, _ in parts),
                       re.DOTALL)  # fmt: skip

@@ -1,7 +1,7 @@
-"""Entry point of the fork server, which `ForkServerProcess` starts.
+"""Entry point of the fork server's process, which `ForkServerProcess` starts.
 
-The process isolates itself while it is small, then imports torch and warms up. DESCRIPTOR is the socket to the engine;
-`full` means isolation.
+The process isolates itself while it is small. Then it imports torch and warms up. DESCRIPTOR is the number of the file
+descriptor of the socket to the engine. `full` switches isolation on, `none` off.
 
 python -P -m autograder.grading.sandbox DESCRIPTOR full|none
 """

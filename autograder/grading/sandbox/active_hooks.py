@@ -20,7 +20,10 @@ _Handlers = dict[int, Callable[..., object]]
 
 
 class ActiveHooks:
-    """The active hooks, compared with those of the fork server at creation."""
+    """A detector of active hooks, created in the fork server.
+
+    The import hooks at creation count as normal.
+    """
 
     def __init__(self) -> None:
         self._finders, self._handlers = list(sys.meta_path), _handlers()
@@ -30,8 +33,8 @@ class ActiveHooks:
     def in_order(self) -> Iterator[None]:
         """Switch off a notebook's trace functions, import hooks and signal handlers in the `with` block.
 
-        Afterwards import hooks and signal handlers are restored. A trace or profile function stays off, because the
-        grader's own stack frames would be visible to that function.
+        This is a context manager. At the end of the `with` block import hooks and signal handlers are restored. A trace
+        or profile function stays off: otherwise it would see the grader's own stack frames.
         """
         sys.settrace(None)
         sys.setprofile(None)
@@ -47,10 +50,10 @@ class ActiveHooks:
                 _signal.signal(number, handlers.get(number, _signal.SIG_DFL))
 
     def now(self) -> list[str]:
-        """Return the names of active hooks.
+        """Return descriptions of the hooks that are active now. The list is empty if there are none.
 
-        Must be called inside `in_order` and `as_in_a_fresh_process`, which switch off the notebook's hooks. Any hook
-        that is active there was set by an answer during the check.
+        Must be called inside `in_order` and `as_in_a_fresh_process`, which switch off the notebook's hooks. A hook that
+        is active there was therefore set by an answer during the check.
         """
         ways = {
             "a TorchFunctionMode is left on": _len_torch_function_stack() > 0,
@@ -64,8 +67,8 @@ class ActiveHooks:
 
 
 def _handlers() -> _Handlers:
-    """Return the signal handlers that are Python functions, by signal number.
+    """Return a dict from signal number to handler, for the signal handlers that are Python functions.
 
-    The interpreter passes each handler the interrupted stack frame.
+    The interpreter passes the interrupted stack frame to each handler.
     """
     return {number: found for number in _SIGNALS if callable(found := _signal.getsignal(number))}

@@ -1,7 +1,7 @@
 """An audit hook that keeps student code away from hidden objects.
 
-The hook refuses Python stack frames, functions of `gc` and raw memory, and records each attempt. An audit hook cannot
-be removed.
+The hook refuses access to Python stack frames, functions of `gc` and raw memory, and records each attempt. An audit
+hook cannot be removed.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ _OPENING = re.compile(_LENDING.pattern + r"|.*/IPython/core/interactiveshell\.py
 
 
 class Refused(PermissionError):
-    """The exception raised in student code that attempts a refused access."""
+    """The exception raised in student code at a refused access."""
 
 
 def _reaching(event: str, arguments: tuple[Any, ...], functions: Mapping[int, str]) -> str | None:
-    """Return the name by which to report an audit event, or None if the event is harmless.
+    """Return the text by which to report an audit event, or None if the event is harmless.
 
-    `functions` maps addresses of protected functions to names.
+    `event` and `arguments` are the parameters of an audit hook. `functions` maps the `id` of each protected function to
+    its name.
     """
     if event == "object.__getattr__":
         return str(arguments[1]) if arguments[1] in _FRAMES else None
@@ -72,7 +73,8 @@ def _memory(path: object) -> str | None:
 def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
     """Return whether an audit event was caused by student code and not by a library.
 
-    `frame` is the innermost stack frame. Functions that match `lending` act for their caller and are skipped.
+    `frame` is the innermost stack frame. Functions that match `lending` act for their caller, so their frames are
+    skipped.
     """
     while frame is not None and lending.fullmatch(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"):
         frame = frame.f_back
@@ -80,10 +82,10 @@ def _is_students(frame: FrameType | None, lending: re.Pattern[str]) -> bool:
 
 
 def watch(functions: Mapping[int, str], refused: list[str]) -> None:
-    """Install the audit hook permanently. In student code a refused access raises Refused.
+    """Install the audit hook permanently. If student code attempts a refused access, the hook raises Refused.
 
-    The name of each attempt is appended to `refused`. `functions` maps addresses of functions of torch and the course
-    to names. Setting attributes of these functions is refused, too.
+    A text about each attempt is appended to `refused`. `functions` maps the `id` of functions of torch and the course
+    to their names. Setting attributes of these functions is refused, too.
     """
     getframe, busy = sys._getframe, []  # type: ignore[var-annotated]
 
@@ -107,9 +109,10 @@ def watch(functions: Mapping[int, str], refused: list[str]) -> None:
 
 
 def _lend_profiler() -> None:
-    """Let student code enable cProfile, which exposes no stack frame, unlike a custom profile function.
+    """Let student code enable cProfile, although the audit hook refuses other profile functions.
 
-    The hook takes this module's wrapper for the caller, and allows library code.
+    cProfile exposes no stack frame. After this call, `enable` is called from a function of this module. The hook
+    therefore takes the call for one by a library.
     """
     enable = cProfile.Profile.enable
 

@@ -1,8 +1,8 @@
 """An IPython shell that caches transformed, parsed and compiled cells.
 
 Most cells of a submission are unchanged since the release. Parsing them takes a good part of their run time. The fork
-server runs the released cells once, and children find the results in the cache.
-A cache key consists of the source, the cell's name (with its number), the transformers and the compiler's flags.
+server runs the released cells once. A child then finds the results in the cache.
+A cache key consists of the source, the cell's file name (with its number), the transformers and the compiler's flags.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from .shell import Shell
 
 
 class Compiler(CachingCompiler):
-    """A compiler that caches syntax trees by source, and code by statements."""
+    """A compiler that caches syntax trees by source, and code by statements.
+
+    A source is the key of its syntax tree, and statements are the key of their compiled code.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +53,7 @@ class Compiler(CachingCompiler):
 
 
 class RememberingShell(Shell):
-    """A shell that caches transformed cells, and compiles with `Compiler`."""
+    """A shell that caches transformed cells, and compiles with the class `Compiler`."""
 
     compiler_class = Type(Compiler)
 

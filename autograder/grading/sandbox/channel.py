@@ -1,6 +1,6 @@
 """Length-prefixed JSON messages on a socket between grader and child.
 
-The peer may be hostile: an oversized message or invalid JSON raises an error here, and does nothing else.
+The process at the other end may be hostile. An oversized message or invalid JSON only raises an error here.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _LOOK_EVERY = 0.2  # seconds between two checks of the child's memory use
 
 
 class Closed(Exception):
-    """The end of a connection: the peer is gone."""
+    """The error that the process at the other end is gone."""
 
 
 class TimedOut(Exception):
-    """A deadline that passed before a message began to arrive."""
+    """The error that no message began to arrive in time."""
 
 
 class Malformed(Exception):
-    """The arrival of data that are not a valid message."""
+    """The error that arrived data are not a valid message."""
 
 
 def bind_methods(thing: object) -> None:
-    """Store an object's methods, bound, as attributes of the object itself.
+    """Store the bound methods of `thing` as attributes of `thing` itself.
 
     Student code that replaces a method in the class then changes nothing for this object.
     """
@@ -51,8 +51,8 @@ class Channel:
     """One end of the connection: a socket that sends and receives messages.
 
     `largest` is the maximum size of a received message in bytes.
-    Once both ends have the same key, each message is authenticated. Processes that the submission starts share the
-    socket but not the key, so they cannot send messages.
+    After `agree` was called with the same key at both ends, each message is authenticated. Processes that the
+    submission starts share the socket but not the key, so they cannot send messages.
     """
 
     def __init__(self, end: socket.socket, largest: int = LARGEST) -> None:
@@ -63,11 +63,11 @@ class Channel:
         bind_methods(self)
 
     def agree(self, key: str) -> None:
-        """Authenticate messages with `key`, in hexadecimal digits, from now on."""
+        """Authenticate all later messages with `key`, a text of hexadecimal digits."""
         self._keyed = hashlib.blake2b(digest_size=_PROOF, key=bytes.fromhex(key))
 
     def _proof(self, number: int, data: bytes) -> bytes:
-        """Return the keyed hash that authenticates a message's bytes `data`; `number` counts the messages."""
+        """Return the keyed hash that authenticates the message `data`. `number` is the message's number, from 0."""
         keyed = self._keyed.copy()
         keyed.update(_LENGTH.pack(number) + data)
         return keyed.digest()
@@ -75,7 +75,7 @@ class Channel:
     def send(self, *messages: dict[str, Any], largest: int = LARGEST, seconds: float | None = None) -> None:
         """Send all messages at once. `largest` is the maximum size of one message in bytes.
 
-        Raises Closed if the peer is gone or does not take the messages within `seconds`.
+        Raises Closed if the process at the other end is gone or does not take the messages within `seconds`.
         Raises ValueError if a message is too large or is not JSON data; nothing is sent then.
         """
         parts: list[bytes] = []
@@ -94,8 +94,9 @@ class Channel:
     def receive(self, seconds: float | None = None, look: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Return the next message, which must begin to arrive within `seconds`.
 
-        `look` is called every 0.2 seconds while waiting. An exception from `look` ends the wait.
-        Raises Closed if the peer is gone, TimedOut if no message has begun in time.
+        `look` is called every 0.2 seconds while waiting. If `look` raises an exception, the wait ends with that
+        exception.
+        Raises Closed if the process at the other end is gone, TimedOut if no message has begun in time.
         Raises Malformed if the message is invalid.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -124,8 +125,8 @@ class Channel:
     def _wait_for(self, count: int, deadline: float | None, look: Callable[[], None]) -> None:
         """Wait until `count` bytes have arrived, or until `deadline`, a value of `time.monotonic`.
 
-        `look` is called regularly. Raises Closed or TimedOut if no byte of the message has arrived, Malformed if a part
-        has.
+        `look` is called every 0.2 seconds. Raises Closed or TimedOut if no byte of the message has arrived. Raises
+        Malformed if only a part has arrived.
         """
         looked = time.monotonic()
         while len(self._come) < count:

@@ -1,21 +1,21 @@
 """Snapshots of dicts, compared with the raw memory of the dicts.
 
-A lookup increments the value's reference count. In a forked child, the first write to a memory page copies the page.
-Reading raw memory avoids the copies, and compares thousands of names at once.
+A lookup in a dict writes the reference count of the found value. In a forked child, the first write to a memory page
+copies the page. Reading raw memory avoids the copies, and compares thousands of names at once.
 
-Without these snapshots, with a lookup of each name, grading takes 1.2 times as long (four pairs of runs).
+If each name is looked up instead, grading takes 1.2 times as long (four pairs of runs).
 
 Layout of a dict in CPython 3.11 to 3.14 with the GIL (Objects/dictobject.c):
 - byte 16: number of items;
 - byte 24, up to 3.13: a version, unique over all changes of all dicts (PEP 509);
-- from byte 32: pointers to the keys and to separate values.
+- from byte 32: a pointer to the keys, and a pointer to the values if they are stored separately.
 Layout of the keys:
 - byte 9: logarithm of the size of the dict's hash index;
 - byte 10: kind;
 - byte 24: number of entries;
 - from byte 32: the hash index, then the entries.
 
-A dict with another layout counts as changed, and is compared name by name.
+A dict with another layout counts as changed, and is then compared name by name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _memory: _Words = np.frombuffer(
 
 
 def _places(address: int, count: int) -> NDArray[np.int64]:
-    """Return the positions in `_memory` of `count` words, the first at `address`."""
+    """Return the indices in the array `_memory` of `count` words. `address` is the address of the first word."""
     return np.arange(count, dtype=np.int64) + (address - _LOWEST) // _WORD
 
 
@@ -49,7 +49,7 @@ _NOWHERE = _places(_LOWEST, 0).reshape(0, 1)
 
 
 class DictSnapshot:
-    """A snapshot of one dict: positions and values of its memory words."""
+    """A snapshot of one dict: indices and values of its memory words."""
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self._kept = items, tuple(items)  # keeps its memory alive, and its names' addresses taken
@@ -62,7 +62,7 @@ class DictSnapshot:
         self.readable = entries is not None and _present(self._was_entries) == [tuple(map(id, each)) for each in known]
 
     def same(self, head: _Words) -> bool:
-        """Return whether the dict is certainly unchanged.
+        """Return True if the dict is certainly unchanged since the snapshot, else False.
 
         `head` holds the current words at the beginning of the dict: size, version and pointers.
         """
@@ -75,10 +75,10 @@ class DictSnapshot:
 
 
 def _entries(head: _Words) -> NDArray[np.int64] | None:
-    """Return the positions in `_memory` of a dict's entries, or None if the layout is unknown.
+    """Return the indices in the array `_memory` of a dict's entries, or None if the layout is unknown.
 
-    `head` holds the words at the beginning of the dict. The result is an array with a row per entry: key and value. If
-    a class keeps the keys, a row holds only the value.
+    `head` holds the words at the beginning of the dict. The result is an array with two columns, key and value, and a
+    row for each entry. If the values are stored separately from the keys, the array has only the column of values.
     """
     count, _, keys, values = map(int, head)
     if not keys:
@@ -93,12 +93,12 @@ def _entries(head: _Words) -> NDArray[np.int64] | None:
 
 
 def _present(entries: _Words) -> list[tuple[int, ...]]:
-    """Return the entries as tuples, without the deleted ones."""
+    """Return the rows of `entries` as tuples, without the rows of deleted entries."""
     return [tuple(row) for row in entries.tolist() if any(row)]
 
 
 def _has_versions() -> bool:
-    """Return whether this version of Python numbers the changes of a dict."""
+    """Return whether this version of Python stores a version number in each dict."""
     items: dict[str, object] = {"a": None}
     version = _places(id(items) + _HEAD, _HEAD_WORDS)[_VERSION]
     seen = [int(_memory[version])]

@@ -1,4 +1,4 @@
-"""The grader's side of the sandbox: fork server, children, warm-up."""
+"""The grader's side of the sandbox: fork server, children, rehearsal."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from .student_process import START_SECONDS, Ended, StudentProcess
 class Engine:
     """A fork server and its children, the students' processes.
 
-    Any number of threads may use one engine. At the end of a `with` block the fork server is killed. `starting` is a
-    fork server that was started earlier and may not be ready yet.
+    Any number of threads may use one engine. Use the engine as a context manager: at the end of the `with` block the
+    fork server is killed. `starting` is a fork server whose process has been started, but may not be ready yet. If
+    `starting` is None, the engine starts a fork server.
     Raises CannotIsolate if the kernel refuses isolation, RuntimeError if the fork server ends while it is starting.
     """
 
@@ -80,8 +81,8 @@ class Engine:
     def rehearse(self, asked: Rehearsal) -> None:
         """Let the fork server run the rehearsal `asked`: a lesson's exercises, released cells and probes.
 
-        Children that are forked later inherit the effects. A fork server that cannot be forked afterwards is replaced
-        by one that only loads the exercises.
+        Children that are forked later inherit the effects. If the fork server cannot be forked after the rehearsal, a
+        new fork server replaces it. The new fork server only loads the exercises.
         Raises CannotIsolate if a new fork server cannot be isolated, RuntimeError if the fork server ends.
         """
         with self._lock:

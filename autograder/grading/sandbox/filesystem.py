@@ -21,10 +21,10 @@ _NEW_ROOT = "/tmp"  # must exist on every machine; it is covered in the new name
 
 
 def visible() -> list[Path]:
-    """Return the paths of the disk that isolated processes can read.
+    """Return the paths of files and folders that isolated processes can read.
 
-    These are Python, its packages, and the system's libraries and tools. Of an editable install only the package's own
-    folder is visible, not the repository around it.
+    These are Python, its packages, and the system's libraries and tools. If a package is installed in editable mode,
+    only its own folder is visible, not the repository around it.
     """
     package = Path(__file__).parents[2]
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
@@ -40,7 +40,7 @@ def visible() -> list[Path]:
 
 
 def make(user: int) -> None:
-    """Assemble the root file system of the sandbox in a folder, for `change`.
+    """Assemble the sandbox's root file system in a folder. Afterwards the function `change` enters it.
 
     The caller must be the first process of a PID namespace, in a new mount namespace. `user` is the number of the only
     user in the sandbox.
@@ -71,7 +71,7 @@ def make(user: int) -> None:
 
 
 def _cover(exercises: Path) -> None:
-    """Hide the package's folder `exercises` except `__init__.py`, which looks up exercises.
+    """Hide the package's folder `exercises` except the file `__init__.py`, which is needed inside.
 
     The modules in this folder hold mistakes, and the answer keys hold expected results.
     """
@@ -82,7 +82,7 @@ def _cover(exercises: Path) -> None:
 
 
 def change() -> None:
-    """Make the file system that `make` has assembled this process's root.
+    """Enter the file system that `make` has assembled: it becomes this process's root.
 
     Raises CannotIsolate if the kernel refuses.
     """
@@ -98,7 +98,7 @@ def change() -> None:
 def renew(disk_bytes: int) -> None:
     """Mount a new /proc and new, empty home and temporary folders, in a child.
 
-    The child must have its own namespaces. `disk_bytes` is the size of both folders together.
+    The child must have its own namespaces. `disk_bytes` is the size of the home and temporary folders together.
     Raises CannotIsolate if a mount is refused.
     """
     _mount("proc", "/proc", "proc", _NO_SUID | _NO_DEV | _NO_EXEC)
@@ -107,9 +107,10 @@ def renew(disk_bytes: int) -> None:
 
 
 def _mount_empty(disk_bytes: int) -> None:
-    """Mount empty writable home and temporary folders, of `disk_bytes` together.
+    """Mount empty writable home and temporary folders. `disk_bytes` is the size of both together.
 
-    Visible paths below these folders, such as a package installed in /tmp, are mounted again.
+    Paths that must stay visible may lie below these folders, such as a package installed in /tmp. These paths are
+    mounted again.
     """
     kept = [(path, path.is_dir(), os.open(path, os.O_PATH)) for path in _below_writable()]
     for folder in (HOME, TMP):
@@ -125,9 +126,9 @@ def _below_writable() -> list[Path]:
 
 
 def _show(opened: int, inside: Path, is_folder: bool) -> None:
-    """Mount a file or folder, given as the open descriptor `opened`, read-only at the path `inside`.
+    """Mount a file or folder read-only at the path `inside`.
 
-    Closes the descriptor.
+    `opened` is an open file descriptor of the file or folder. The descriptor is closed.
     """
     inside.parent.mkdir(parents=True, exist_ok=True)
     if is_folder:

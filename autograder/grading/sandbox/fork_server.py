@@ -1,9 +1,9 @@
 """The warm fork server, which is forked for each submission.
 
-The fork server has imported and run everything that lessons use. A process with several threads or with CUDA has
-unusable forks. The fork server therefore has one thread and never uses CUDA.
-A child inherits the fork server's memory. The fork server therefore knows no solution, secret or course folder, and has
-a clean environment.
+The fork server has imported and run everything that lessons use. A process with several threads or with CUDA cannot be
+forked safely. The fork server therefore has one thread and never uses CUDA.
+A child inherits the fork server's memory. The fork server therefore knows no solution, secret or course folder. Its
+environment variables hold nothing of the instructor's.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ class ForkServer:
     def do_rehearse(self, told: int) -> None:
         """Load a lesson's exercises, and run its cells and probes, for children that are forked later.
 
-        `told` is the descriptor of a JSON file with the fields of a `Rehearsal`.
-        Answers with `single`: whether this process started no new thread and can still be forked.
+        `told` is the file descriptor of a JSON file with the fields of a `Rehearsal`.
+        Sends the engine an object with the key `single`. Its value is true if this process started no new thread and
+        can still be forked.
         """
         with open(told, encoding="utf-8") as file:
             asked = Rehearsal(**json.load(file))
@@ -91,8 +92,9 @@ class ForkServer:
     def do_fork(self, end: int, limits: dict[str, Any], cores: list[int]) -> None:
         """Fork a child that runs on the CPU cores `cores`.
 
-        The child serves the grader on the socket with the descriptor `end`. `limits` are the fields of `Limits`.
-        Answers with a pidfd of the child.
+        The child serves the grader on the socket with the file descriptor `end`. `limits` maps the field names of
+        `Limits` to values.
+        Sends the engine a pidfd of the child: a file descriptor that stands for a process.
         """
         if self._guard is None:
             self._guard = Guard(self._modules)
@@ -121,10 +123,10 @@ class ForkServer:
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _become_child(self, end: int, folder: str | None, guard: Guard, limits: Limits) -> None:
-        """Finish the isolation of a fresh fork, and serve the grader in it. Never returns.
+        """Finish the isolation of this process, a fresh fork, and serve the grader. Never returns.
 
-        `end` is the descriptor of the socket to the grader. `folder` is the working folder of a child without
-        isolation, and None for an isolated child.
+        `end` is the file descriptor of the socket to the grader. `folder` is the working folder of a child that is not
+        isolated. It is None for an isolated child.
         """
         try:
             end_with_parent()
@@ -147,7 +149,7 @@ class ForkServer:
 
 
 def _as_it_is(folder: str) -> None:
-    """Prepare this child process if isolation is switched off: start a new process session.
+    """Prepare this child if isolation is switched off: start a new session of processes (`setsid`).
 
     `folder` becomes the child's working, home and temporary folder.
     """
@@ -158,7 +160,7 @@ def _as_it_is(folder: str) -> None:
 
 
 def _only(end: int) -> None:
-    """Close every file descriptor except the number `end`. Redirect the standard ones to /dev/null."""
+    """Close every file descriptor except `end`. Redirect 0, 1 and 2 to /dev/null."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)

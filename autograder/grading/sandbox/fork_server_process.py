@@ -1,6 +1,6 @@
 """The fork server's process, started without waiting for it.
 
-The fork server needs seconds to import torch. The caller can work until then.
+The fork server needs seconds to import torch. The caller can do other work until the fork server is ready.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NEEDS_LINUX = (
 class ForkServerProcess:
     """A started fork server, and the socket `control` to it.
 
-    With `isolated`, the fork server and its children run in Linux namespaces. At the end of a `with` block the fork
-    server is killed.
-    Raises UserError on another system than Linux.
+    If `isolated` is True, the fork server and its children run in Linux namespaces. Use the object as a context
+    manager: at the end of the `with` block the fork server is killed.
+    Raises UserError if the system is not Linux.
     """
 
     def __init__(self, isolated: bool) -> None:

@@ -1,4 +1,4 @@
-"""Garbage collection around data that lives as long as its process."""
+"""Garbage collection that leaves out data needed until the process ends."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def gc_frozen() -> Iterator[None]:
-    """Disable garbage collection inside, and afterwards freeze all objects permanently.
+    """Disable garbage collection in the `with` block. This is a context manager.
 
-    Collecting all of torch takes as long as ten submissions, and in a child it would copy every page.
+    At the end of the `with` block all objects are permanently excluded from later collections. Collecting all of torch
+    takes as long as ten submissions. In a child it would also copy every memory page.
     """
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""Tamper detection for torch, the builtins, IPython and the course's code.
+"""Detection of tampering with torch, the builtins, IPython and the course's code.
 
-A child is a fork of the fork server. A name that nobody has replaced has the same object in both processes.
-First the memory of each namespace is compared (`dict_snapshot`). Only namespaces that may differ are compared name by
+A child is a fork of the fork server. A name that nobody has replaced stands for the same object in both processes.
+First the memory of each namespace is compared (`dict_snapshot`). Namespaces that may differ are then compared name by
 name.
 """
 
@@ -54,7 +54,7 @@ _WATCHED = (
 
 
 def _is_old(kind: type) -> bool:
-    """Return whether a class is an old alias of torch.Tensor, such as torch.FloatTensor.
+    """Return whether a class is a legacy tensor type such as torch.FloatTensor.
 
     Nothing calls these classes.
     """
@@ -64,7 +64,8 @@ def _is_old(kind: type) -> bool:
 class _Names:
     """A snapshot of one namespace, whose dotted name is `where`.
 
-    `was` holds the recorded objects by name. `hiding` holds absent names that would shadow a builtin or inherited name.
+    `was` maps the recorded names to objects. `hiding` holds absent names. An absent name that is added would shadow a
+    builtin or an inherited name.
     """
 
     def __init__(self, where: str, namespace: Mapping[str, Any], was: dict[str, Any], hiding: frozenset[str]) -> None:
@@ -73,7 +74,7 @@ class _Names:
         self.table = DictSnapshot(items)
 
     def changed(self) -> list[str]:
-        """Return the dotted names that were replaced, removed, or added as a shadow of another name."""
+        """Return the dotted names that were replaced or removed, or added so that they shadow another name."""
         names = [name for name, value in self._was.items() if self._namespace.get(name) is not value]
         return [f"{self.where}.{name}" for name in (*names, *(self._hiding & self._namespace.keys()))]
 
@@ -81,11 +82,14 @@ class _Names:
 class Guard:
     """A detector of changes to recorded names and functions.
 
-    A guard is created in the fork server before any student code runs, and keeps the original objects alive.
+    A guard is created in the fork server before any student code runs. It keeps the original objects alive.
     """
 
     def __init__(self, exercises: LessonModules) -> None:
-        """Record the modules in `sys.modules`, and the exercises' modules, which are not in `sys.modules`."""
+        """Record the modules in `sys.modules`, and the modules of `exercises`.
+
+        The modules of exercises are not in `sys.modules`.
+        """
         self._names: list[_Names] = []
         self._functions: dict[int, str] = {}
         self._closures: list[tuple[str, Any, Any]] = []
@@ -117,11 +121,11 @@ class Guard:
         hiding: frozenset[str] = frozenset(),
         whole: bool = False,
     ) -> None:
-        """Record the functions and classes of a namespace; with `whole`, every name.
+        """Record the functions and classes of a namespace. If `whole` is True, record every name.
 
         `where` is the namespace's dotted name. `hiding` holds absent names that would shadow other names. `seen`
         collects the ids of objects that are already recorded.
-        Exercises are recorded by attribute, and dicts in an exercise's module by key.
+        The attributes of an Exercise are recorded one by one. So are the items of a dict in an exercise's module.
         """
         was: dict[str, Any] = {}
         for name, value in list(namespace.items()):
@@ -154,7 +158,7 @@ class Guard:
             self._names.append(_Names(where, namespace, was, hiding))
 
     def focus(self, lesson: str) -> None:
-        """Compare only the exercises of `lesson` from now on.
+        """Exclude the exercises of all lessons but `lesson` from later comparisons.
 
         The exercises of other lessons make up most of the recorded names.
         """
@@ -177,6 +181,6 @@ class Guard:
     def watch(self) -> None:
         """Install the audit hook, which refuses student code access to hidden objects.
 
-        The hook appends each attempt to `refused`.
+        The hook appends a text about each attempt to the list `refused`.
         """
         watch(self._functions, self.refused)

@@ -1,4 +1,4 @@
-"""System calls that Python's `os` lacks, called through the C library."""
+"""System calls that Python's module `os` lacks, called through the C library."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotIsolate(Exception):
-    """The kernel's refusal of a step of isolation.
+    """The error that the kernel has refused a step of isolation.
 
     The message names the system call and the kernel's reason.
     """
 
 
 def check(what: str, result: int) -> None:
-    """Raise CannotIsolate if the `result` of a system call is not 0. `what` names the call in the message."""
+    """Raise CannotIsolate if `result`, the return value of a system call, is not 0.
+
+    `what` is the name of the system call in the error message.
+    """
     if result != 0:
         raise CannotIsolate(f"{what}: {os.strerror(ctypes.get_errno())}")

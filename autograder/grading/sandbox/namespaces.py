@@ -3,10 +3,11 @@
 Only kernel features are needed, no system package.
 
 Isolated processes see the interpreter, the installed packages and the standard libraries, all read-only. The home and
-temporary folders are empty. No other processes are visible. There is no network, no capability, and no way to get one.
+temporary folders are empty. No other processes are visible. There is no network and no capability, and a process cannot
+get a capability again.
 
-The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. Each child is
-isolated further (`new_pid_namespace` in the fork server, `isolate_child` in the child).
+The fork server is isolated once (`isolate_fork_server`, `enter_root`), which is the expensive part. For each child
+further steps follow: `new_pid_namespace` in the fork server, `isolate_child` in the child.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def isolate_fork_server() -> None:
     """Isolate the calling process from the machine's processes and mounts.
 
     Must be called before torch is imported, while the process is small.
-    Returns in a new process, the first of its PID namespace. The calling process waits for the new process, and exits
-    with the same status.
+    Forks, and returns only in the new process, the first of its PID namespace. The calling process waits for the new
+    process, and exits with the same status.
     Raises CannotIsolate in the calling process if the kernel refuses.
     """
     # Root of the machine: in a container with user namespaces, root is an ordinary user of the machine.
@@ -65,9 +66,9 @@ def isolate_fork_server() -> None:
 
 
 def enter_root() -> None:
-    """Enter the sandbox's own file system (see `filesystem`), after `isolate_fork_server`.
+    """Enter the sandbox's root file system (see the module `filesystem`).
 
-    Raises CannotIsolate if the kernel refuses.
+    Must be called after `isolate_fork_server`. Raises CannotIsolate if the kernel refuses.
     """
     root.make(INSIDE)
     root.change()
@@ -76,7 +77,10 @@ def enter_root() -> None:
 
 @contextlib.contextmanager
 def new_pid_namespace() -> Iterator[None]:
-    """Make the process that is forked in the `with` block the first one of a new PID namespace."""
+    """Make the process that is forked in the `with` block the first one of a new PID namespace.
+
+    This is a context manager.
+    """
     check("unshare(CLONE_NEWPID)", libc.unshare(_NEW_PIDS))
     server = os.getpid()
     try:
@@ -124,9 +128,9 @@ def _become_nobody() -> None:
 
 
 def _map_user(user: int, group: int) -> None:
-    """Map `user` and `group` to number 1000 inside the new user namespace.
+    """Map `user` and `group` to the number 1000 inside the new user namespace.
 
-    For the rest of the machine, files and signals still belong to `user`.
+    For processes outside the namespace, files and signals still belong to `user`.
     Raises CannotIsolate if the kernel refuses.
     """
     try:
@@ -140,9 +144,9 @@ def _map_user(user: int, group: int) -> None:
 
 
 def _fork_first() -> None:
-    """Fork, and return in the new process, the first one of the new PID namespace.
+    """Fork, and return only in the new process, the first one of the new PID namespace.
 
-    When the first process ends, the kernel kills all others in the namespace. The calling process waits and exits with
+    When the new process ends, the kernel kills all others in the namespace. The calling process waits and exits with
     the same status.
     """
     first = os.fork()
@@ -177,7 +181,10 @@ class _Data(ctypes.Structure):
 
 
 def _seal() -> None:
-    """Drop every capability, prevent regaining them through a program, and install the seccomp filter."""
+    """Drop every capability permanently, and install the seccomp filter.
+
+    Running another program cannot restore a capability.
+    """
     check("prctl", libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     for capability in range(64):
         libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0)  # fails beyond the last one
@@ -187,7 +194,7 @@ def _seal() -> None:
 
 
 def _limit(limits: Limits) -> None:
-    """Set the kernel's resource limits for this process."""
+    """Set the kernel's limits on the resources of this process."""
     size = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0]) * resource.getpagesize()
     for what, most in (
         (resource.RLIMIT_CPU, int(limits.total_seconds)),

@@ -17,7 +17,7 @@ class PipelinedRequests:
     """A dialogue with `child` about the code cells of one notebook.
 
     `cells` holds the source of each cell, or None for a check. Cells up to the next check are sent without waiting for
-    answers. The cases of a check are sent only after all cells above the check have ended.
+    answers. The inputs of a check are sent only after all cells above the check have ended.
     Methods that send a request raise Ended if the child ends instead of answering.
     """
 
@@ -26,34 +26,35 @@ class PipelinedRequests:
         self._next = self._sent = 0  # the next cell to run, and the first unsent one
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request, to be done after the cells run so far, and return the answer.
+        """Send a request to the child and return its answer.
 
-        `do` and `arguments` are those of `StudentProcess.ask`.
+        The child handles the request after the cells that were sent before. `do` and `arguments` are those of
+        `StudentProcess.ask`.
         """
         return self._child.ask(do, **arguments)
 
     def ask_and_go_on(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request and, without waiting, the following cells. Returns the answer to the request.
+        """Send a request and, without waiting, requests to run the cells up to the next check.
 
-        `do` and `arguments` are those of `StudentProcess.ask`.
+        Returns the child's answer to the first request. `do` and `arguments` are those of `StudentProcess.ask`.
         """
         self._send({"do": do, **arguments}, *self._come_next())
         return self._child.answer()
 
     def run(self) -> dict[str, Any]:
-        """Return the child's answer for the next cell: a dict with the cell's `outputs`."""
+        """Return the child's answer for the next cell: a dict whose key `outputs` holds the cell's outputs."""
         if self._sent == self._next:
             self._send(*self._come_next())
         self._next += 1
         return self._child.answer()
 
     def skip(self) -> None:
-        """Pass over the next cell, which is a check: the child does not run it as a cell."""
+        """Skip the next cell, which is a check: the child does not run it as a cell."""
         self._next += 1
         self._sent = self._next
 
     def waited(self) -> float:
-        """Return the seconds in which other processes had the child's processor."""
+        """Return the seconds in which the child was ready to run, but other processes had its processor."""
         return self._child.waited()
 
     def end(self) -> None:
@@ -64,7 +65,10 @@ class PipelinedRequests:
             self._child.send(*questions)
 
     def _come_next(self) -> Iterator[dict[str, Any]]:
-        """Yield requests for the cells that may be sent ahead: up to the next check, within the socket's buffer."""
+        """Yield requests for the cells that may be sent ahead.
+
+        These are the cells before the next check, as far as they fit into the socket's buffer.
+        """
         room = _READY
         while self._sent < len(self._cells):
             source = self._cells[self._sent]

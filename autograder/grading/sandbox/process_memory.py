@@ -12,7 +12,7 @@ _PAGE = resource.getpagesize()
 
 
 def descendants(process: int) -> list[int]:
-    """Return the ids of a process and its descendants, the process itself first."""
+    """Return the process ids of a process and its descendants. The first id is that of the process itself."""
     parents: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -26,9 +26,9 @@ def descendants(process: int) -> list[int]:
 
 
 def memory(process: int) -> int:
-    """Return the bytes of memory that a process uses, or 0 if unknown.
+    """Return the bytes of memory that a process uses, or 0 if they are unknown.
 
-    Files are not counted. Memory shared with other processes is counted in proportion.
+    The contents of files are not counted. Memory shared with other processes is counted in proportion.
     """
     with contextlib.suppress(OSError):
         text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""An engine that is restarted if its fork server dies."""
+"""An engine that is started again if its fork server dies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _REAPED = 0.2  # seconds to wait for a dying fork server: the kernel kills its c
 
 
 class NoForkServer(UserError):
-    """A fork server that died too often to be restarted."""
+    """The error that fork servers died too often."""
 
 
 class RestartingEngine:
-    """An engine for any number of threads, restarted once.
+    """An engine for any number of threads, replaced if its fork server dies.
 
-    The engine is restarted if its fork server dies. `starting` is a fork server that was started earlier, for the first
-    engine.
+    If the fork server of the first engine dies, a second engine is started. There is no third engine. `starting` is a
+    fork server whose process has been started, for the first engine.
     """
 
     def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
@@ -32,7 +32,7 @@ class RestartingEngine:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the engine, if it was started."""
+        """Close the engine, if one is running."""
         if self._engine:
             self._engine.close()
 
@@ -54,7 +54,7 @@ class RestartingEngine:
             return self._engine
 
     def lost(self, engine: Engine) -> bool:
-        """Return whether the fork server of `engine` has died. If so, the next `get` starts another engine."""
+        """Return whether the fork server of `engine` has died. If it has died, the next `get` starts another engine."""
         until = time.monotonic() + _REAPED
         while engine.alive and time.monotonic() < until:
             time.sleep(0.02)

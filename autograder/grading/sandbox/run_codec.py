@@ -16,7 +16,7 @@ _MOST = 50  # notes on one run, or edited inputs
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The code that a fork server runs for later children.
+    """The code that a fork server runs in a rehearsal.
 
     All fields are JSON data.
     """
@@ -29,7 +29,7 @@ class Rehearsal:
 
 
 def pack_run(run: Run) -> dict[str, Any]:
-    """Return a run (the observation of one case) as JSON data."""
+    """Return the observation of one case, a `Run`, as JSON data."""
     packed = {**encode_run(run), "called": run.called, "inputs": run.inputs, "edited": list(run.edited)}
     packed["notes"] = [[note.id, _plain(note.parameters)] for note in run.notes]
     if run.raised:
@@ -39,7 +39,7 @@ def pack_run(run: Run) -> dict[str, Any]:
 
 
 def unpack_run(data: Any) -> Run:
-    """Return the run (the observation of one case) that `pack_run` encoded.
+    """Return the observation of one case, a `Run`, that `pack_run` encoded.
 
     Raises ValueError for any other data.
     """
@@ -64,9 +64,10 @@ def unpack_run(data: Any) -> Run:
 
 
 def unpack_note(id: object, parameters: object) -> Note:
-    """Return a note whose sentence can be formatted in English and Russian.
+    """Return a note that can be formatted as a sentence in English and Russian.
 
-    `id` names the sentence in `MESSAGES`. Raises ValueError for any other data.
+    `id` is the key of the sentence in `MESSAGES`. Raises ValueError if there is no such key, or the parameters do not
+    fit.
     """
     if not (isinstance(id, str) and id in MESSAGES and isinstance(parameters, dict)):
         raise ValueError("not a note")

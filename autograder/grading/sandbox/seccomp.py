@@ -1,8 +1,8 @@
 """A seccomp filter that refuses system calls to student code.
 
-Anonymous files and shared memory are charged to no process, so they would evade the memory limit. Kernel keys belong to
-no namespace. A process that clears its parent death signal would survive a killed grader. The other refused calls are
-not needed.
+Anonymous files and shared memory are charged to no process, so these would evade the memory limit. Kernel keys belong
+to no namespace. A process that clears its parent death signal would survive a killed grader. The filter also refuses
+calls that student code never needs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Program(ctypes.Structure):
 def program() -> _Program:
     """Return the filter as a BPF program for this machine's processor.
 
-    The fork server creates the program once, for all its children.
+    The fork server calls this function once. Its children inherit the result.
     """
     column, machine, prctl = _MACHINES[os.uname().machine]
     steps = [

@@ -1,4 +1,4 @@
-"""An IPython shell that records bounded outputs in nbformat's form."""
+"""An IPython shell that records outputs of limited size in nbformat's form."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from .shell_commands import Store, run_command
 
 
 class Outputs:
-    """The outputs of one cell in nbformat's form, bounded in size."""
+    """The outputs of one cell in nbformat's form, limited in size."""
 
     def __init__(self) -> None:
         self.clear(0)
 
     def clear(self, limit: int) -> None:
-        """Remove all outputs, and allow `limit` characters for the next cell."""
+        """Remove all outputs, and allow `limit` characters of output for the next cell."""
         self.cells: list[dict[str, Any]] = []
         self.left = limit
         self._complete = True
 
     def add(self, output: dict[str, Any], size: int) -> None:
-        """Add an output of `size` characters if it fits. Instead of the first that does not fit, add an error.
+        """Add an output of `size` characters if it fits.
 
-        Without the error the cell would pass: to nbgrader a cell without errors has passed.
+        The first output that does not fit is replaced by an error, and later ones are dropped. The error is needed
+        because nbgrader gives full points to a cell without errors.
         """
         if size <= self.left:
             self.cells.append(output)
@@ -44,7 +45,7 @@ class Outputs:
         self.left -= min(size, max(self.left, 0))
 
     def end_with(self, error: str, lines: list[str]) -> None:
-        """Add an error named `error` with the text `lines`, regardless of the size limit.
+        """Add an error named `error` with the traceback `lines`, regardless of the size limit.
 
         Earlier errors of the same name are removed.
         """
@@ -52,7 +53,7 @@ class Outputs:
         self.cells.append({"output_type": "error", "ename": error, "evalue": "", "traceback": lines})
 
     def stream(self, name: str, text: str) -> None:
-        """Add printed text to the stream `name` ("stdout" or "stderr"), as far as it fits."""
+        """Add printed text to the output stream `name` ("stdout" or "stderr"). Text beyond the limit is dropped."""
         text = text[: max(self.left, 0)]
         self.left -= len(text)
         last = self.cells[-1] if self.cells else {}
@@ -65,7 +66,7 @@ class Outputs:
 class Stream:
     """A replacement of `sys.stdout` or `sys.stderr` that adds text to `outputs`.
 
-    `descriptor` is the number of the file descriptor with the same purpose.
+    `descriptor` is the file descriptor that belongs to the replaced stream: 1 or 2.
     """
 
     encoding, errors, closed = "utf-8", "replace", False
@@ -75,7 +76,10 @@ class Stream:
         self._of, self._descriptor = name, descriptor
 
     def fileno(self) -> int:
-        """Return a file descriptor whose output is added to the same cell, for `faulthandler` and `subprocess`."""
+        """Return the file descriptor 1 or 2, for users such as `faulthandler` and `subprocess`.
+
+        Text written to the descriptor is added to the outputs of the same cell.
+        """
         return self._descriptor
 
     def write(self, text: str) -> int:
@@ -134,7 +138,7 @@ class Publisher(DisplayPublisher):
 def _encoded(data: dict[str, Any]) -> dict[str, Any]:
     """Return display data in nbformat's form: text unchanged, bytes in base64.
 
-    Other values are dropped, such as the record of a verdict.
+    Values of other types are dropped, such as the record of a verdict.
     """
     texts = {kind: value for kind, value in data.items() if isinstance(value, str)}
     raw = {kind: base64.b64encode(value).decode() for kind, value in data.items() if isinstance(value, bytes)}
@@ -156,10 +160,10 @@ class Shell(InteractiveShell):
             self.register_magic_function(lambda line: None, "line", name)
 
     async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
-        """Run one statement of a cell. Returns whether to skip the rest of the cell.
+        """Run one statement of a cell. Returns True if the rest of the cell must be skipped.
 
-        After an access that the audit hook refused, the rest still runs. Otherwise a function defined below would be
-        missing, and the student would lose points.
+        If the audit hook refused an access in the statement, the rest still runs. Otherwise a function that the rest
+        defines would be missing, and the student would lose points.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
         return failed and not isinstance(getattr(result, "error_in_exec", None), Refused)
@@ -171,14 +175,17 @@ class Shell(InteractiveShell):
 
     @contextmanager
     def _tee(self, channel: str) -> Iterator[None]:
-        """Do nothing: IPython would keep a second, unlimited copy of all printed text."""
+        """Do nothing in the `with` block. This is a context manager.
+
+        IPython's own version would keep a second, unlimited copy of all printed text.
+        """
         yield
 
     def enable_gui(self, gui: str | None = None) -> None:
-        """Do nothing: figures are inline, and `%matplotlib` needs no more."""
+        """Do nothing: figures are shown in the notebook, and `%matplotlib` needs no more."""
 
     def system_piped(self, cmd: str) -> None:
-        """Run a `!` command without a terminal, and store the exit code in `_exit_code`."""
+        """Run a `!` command without a terminal. Its exit code goes into the variable `_exit_code`."""
         self.user_ns["_exit_code"] = run_command(self.var_expand(cmd, depth=1))
 
     system = system_piped  # IPython has both names

@@ -15,7 +15,10 @@ _PART = 1 << 16  # bytes of output per read
 
 
 def run_command(command: str) -> int:
-    """Run a `!` command with empty input, and show its output in the cell. Returns the exit code."""
+    """Run a `!` command with empty input, and show its output in the notebook cell.
+
+    Returns the command's exit code.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with subprocess.Popen(
         command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -33,9 +36,12 @@ def run_command(command: str) -> int:
 class Store(dict[str, Any]):
     """An in-memory replacement of IPython's database `db`.
 
-    `%cd`, `%bookmark` and `%store` use the database.
+    The commands `%cd`, `%bookmark` and `%store` use the database.
     """
 
     def keys(self, pattern: str | None = None) -> Any:
-        """Return the keys that match a file name pattern such as `auto*`, or all keys."""
+        """Return the keys that match `pattern`, a file name pattern such as `auto*`.
+
+        If `pattern` is None, returns all keys.
+        """
         return super().keys() if pattern is None else fnmatch.filter(self, pattern)

@@ -1,6 +1,6 @@
 """The grader's handle of one child: requests, limits, premature end.
 
-All data from a child may come from student code. The data are bounded, checked and never executed.
+All data from a child may come from student code. The data are limited in size, checked and never executed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ _GRACE = 3.0  # seconds beyond the time limit after which a process should have 
 
 
 class Ended(Exception):
-    """The premature end of a child.
+    """The error that a child has ended early.
 
-    `why` is "time" or "memory" if a limit was exceeded, "nonsense" if the child sent an invalid message, otherwise
-    "died".
+    `why` is the cause:
+    - "time" or "memory": the child exceeded a limit;
+    - "nonsense": the child sent an invalid message;
+    - "died": anything else.
     """
 
     def __init__(self, why: str) -> None:
@@ -35,7 +37,8 @@ class Ended(Exception):
 class StudentProcess:
     """A running child, reached through a channel.
 
-    `handle` is a pidfd of the child. At the end of a `with` block the child is killed.
+    `handle` is a pidfd of the child: a file descriptor that stands for a process. Use the object as a context manager:
+    at the end of the `with` block the child is killed.
     """
 
     def __init__(self, channel: Channel, handle: int, limits: Limits) -> None:
@@ -51,9 +54,9 @@ class StudentProcess:
         self.kill()
 
     def agree(self, key: str) -> None:
-        """Send the child the key that authenticates all later messages. No student code has run yet.
+        """Send the child the key that authenticates all later messages.
 
-        `key` is in hexadecimal digits. Raises Ended if the child is gone.
+        Must be called before any student code runs. `key` is in hexadecimal digits. Raises Ended if the child is gone.
         """
         try:
             self._channel.send({"key": key}, seconds=START_SECONDS)
@@ -62,16 +65,17 @@ class StudentProcess:
         self._channel.agree(key)
 
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Send one request and return the child's answer.
+        """Send one request to the child and return its answer.
 
-        `do` names a `do_` method of `Worker`, and `arguments` are that method's arguments.
+        The child calls the method of `Worker` whose name is `do_` and then `do`. `arguments` are that method's
+        arguments.
         Raises Ended if the child is gone, exceeds a limit or sends an invalid message.
         """
         self.send({"do": do, **arguments})
         return self.answer()
 
     def send(self, *questions: dict[str, Any]) -> None:
-        """Send requests without waiting for answers. Answers arrive in the same order.
+        """Send requests without waiting for answers. The answers arrive in the same order.
 
         Raises Ended if the child is gone.
         """
@@ -83,14 +87,14 @@ class StudentProcess:
     def answer(self) -> dict[str, Any]:
         """Return the answer to the oldest unanswered request.
 
-        The time limit is that of a cell, plus three seconds. Raises Ended as `receive` does.
+        The time limit is that of a cell, plus three seconds. Raises Ended in the same cases as `receive`.
         """
         return self.receive(self._limits.cell_seconds + _GRACE)
 
     def receive(self, seconds: float) -> dict[str, Any]:
         """Return the child's next message, which must arrive within `seconds`.
 
-        Time in which other processes had the child's processor does not count.
+        The time in which other processes had the child's processor is not counted.
         Raises Ended if the child is gone, runs out of time or memory, or sends an invalid message.
         """
         deadline = Deadline(seconds, self._process)
@@ -115,7 +119,10 @@ class StudentProcess:
             raise Ended("memory")
 
     def kill(self) -> None:
-        """Kill the child. With isolation, everything that the child has started ends, too. Safe to call twice."""
+        """Kill the child. Safe to call twice.
+
+        If the child is isolated, all processes that it has started end, too.
+        """
         if self._handle < 0:
             return
         with contextlib.suppress(ProcessLookupError):

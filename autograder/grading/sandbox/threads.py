@@ -8,10 +8,10 @@ from time import clock_gettime_ns, pthread_getcpuclockid
 
 
 class OtherThreads:
-    """The processor times of all other Python threads, measured at creation.
+    """The processor times of all Python threads but this one.
 
-    A thread that changes an object and restores it must use processor time. A waiting thread, such as an idle pool or a
-    timer, uses none. Threads of C code (OpenMP, a profiler) are not included.
+    The times are measured at creation. A thread that changes an object and restores it must use processor time. A
+    waiting thread, such as an idle pool or a timer, uses none. Threads of C code (OpenMP, a profiler) are not included.
     """
 
     def __init__(self) -> None:
@@ -20,12 +20,15 @@ class OtherThreads:
         self._was = {clock: clock_gettime_ns(clock) for clock in clocks}
 
     def have_run(self) -> bool:
-        """Return whether any of these threads has used processor time or ended since the creation."""
+        """Return whether one of the other threads has used processor time or ended since the creation."""
         return any(_used(clock) != was for clock, was in self._was.items())
 
 
 def _used(clock: int) -> int:
-    """Return the nanoseconds of processor time on a thread's clock, or -1 if the thread has ended."""
+    """Return the nanoseconds of processor time that a thread has used, or -1 if the thread has ended.
+
+    `clock` is the number of the thread's clock.
+    """
     try:
         return clock_gettime_ns(clock)
     except OSError:

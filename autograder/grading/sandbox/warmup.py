@@ -1,7 +1,7 @@
 """Warm-up of the fork server: IPython, a lesson's released cells, its probes.
 
 Each child inherits imported modules, filled caches and specialized bytecode. A child that did this work itself would
-write to thousands of memory pages, and copy each of them.
+write to thousands of memory pages, and copy each of these pages.
 Only code that every child may see runs here: no solution, no secret.
 """
 
@@ -34,7 +34,10 @@ _SEED = "rehearsal"
 
 
 def warm_shell(kind: type[Shell]) -> Shell:
-    """Return an IPython shell of the class `kind`, with slow modules imported and inline figures."""
+    """Return an IPython shell of the class `kind` that has already imported slow modules.
+
+    Figures are shown in the notebook.
+    """
     shell: Shell = kind.instance(colors="nocolor")
     matplotlib.use("module://matplotlib_inline.backend_inline")
     matplotlib.interactive(True)  # a figure shows when its cell ends
@@ -58,14 +61,14 @@ def warm_shell(kind: type[Shell]) -> Shell:
 
 
 def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
-    """Import modules, run a lesson's released cells, and run its probes on every mistake.
+    """Run a rehearsal: import modules, run a lesson's released cells, and probe every mistake.
 
-    `asked` names what to import and run. `modules` holds the loaded exercises' modules by lesson. The mistakes are
-    deleted afterwards, so no child finds them.
-    Returns whether no thread was added: with another thread the process cannot be forked any more. Backward passes add
-    none, because without a GPU torch runs them on the calling thread.
-    The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork without its
-    thread.
+    `asked` names what to import and run. `modules` maps lesson names to the loaded modules of exercises. The mistakes
+    are deleted afterwards, so no child finds them.
+    Returns whether the process can still be forked: True if no thread was added. Backward passes add no thread, because
+    without a GPU torch runs them on the calling thread.
+    The thread of torch's profiler is allowed. Probes count bytes with the profiler, which works in a fork even though
+    this thread is missing there.
     """
     with live_bytes():
         pass
@@ -88,7 +91,10 @@ def warm_up(shell: Shell, modules: LessonModules, asked: Rehearsal) -> bool:
 
 
 def _try_mistakes(exercise: Exercise, source: str) -> None:
-    """Run an exercise's probe on each of its mistakes, which are defined in `source`. Discard the results."""
+    """Run an exercise's probe on each of its mistakes, and discard the results.
+
+    `source` is Python code that defines the mistakes.
+    """
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, "<rehearsal>", "exec"), namespace)
     for mistake in exercise.mistakes.values():
@@ -99,9 +105,10 @@ def _try_mistakes(exercise: Exercise, source: str) -> None:
 
 @contextlib.contextmanager
 def _forgotten(shell: Shell) -> Iterator[None]:
-    """Undo the effects of the cells that run in the `with` block.
+    """Undo the effects of the cells that run in the `with` block. This is a context manager.
 
-    These are defined names, a `from __future__ import`, and the settings and hooks of the command `start`.
+    The effects are defined names, a `from __future__ import`, and the settings and hooks of the learner's command
+    `start`.
     """
     flags, callbacks = shell.compile.flags, {name: list(each) for name, each in shell.events.callbacks.items()}
     try:
@@ -116,9 +123,10 @@ def _forgotten(shell: Shell) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Run the `with` block in an empty temporary folder.
+    """Run the `with` block in an empty temporary folder. This is a context manager.
 
-    Afterwards restore the working folder and file descriptors 1 and 2, which a worker redirects.
+    At the end of the `with` block the working folder and the file descriptors 1 and 2 are restored. A worker redirects
+    these two.
     """
     before, kept = os.getcwd(), [os.dup(number) for number in (1, 2)]
     with tempfile.TemporaryDirectory() as folder:

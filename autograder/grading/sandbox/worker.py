@@ -40,7 +40,7 @@ _TRIES = 3  # attempts at an observation while another thread runs
 
 
 def _fault() -> str:
-    """Return the last lines of the current exception's traceback."""
+    """Return the last lines of the current exception's traceback as text."""
     try:
         return traceback.format_exc(limit=-4)[-2000:]
     except BaseException:
@@ -56,10 +56,10 @@ def _put(files: dict[str, str]) -> None:
 
 
 def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
-    """Find the exercises' modules of a private lesson among the relative paths `files`.
+    """Return a dict from path to module name, for the modules of a private lesson's exercises.
 
-    Returns the module name by path. The name is empty for the package's `__init__.py` and for a lesson that is a single
-    module.
+    `files` are the relative paths of an assignment's files. The module name is empty for the package's `__init__.py`,
+    and for a lesson that is a single module. The dict is empty if the lesson is not private.
     """
     single, package = f"exercises/{lesson}.py", f"exercises/{lesson}/"
     own = [path for path in files if path == single or (path.startswith(package) and path.endswith(".py"))]
@@ -67,7 +67,7 @@ def _modules_among(files: Iterable[str], lesson: str) -> dict[str, str]:
 
 
 def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
-    """Answer the grader's requests until the grader closes the channel. Never returns."""
+    """Answer the grader's requests in a child until the grader closes the channel. Then end the child."""
     torch.set_num_threads(1)
     worker, me = Worker(shell, guard, limits, modules), os.getpid()
     try:
@@ -97,8 +97,8 @@ def serve(channel: Channel, shell: Shell, guard: Guard, limits: Limits, modules:
 def _with_programs(exercise: Exercise, source: str) -> Exercise:
     """Return a copy of `exercise` whose case generator sees only the definitions in `source`.
 
-    `source` holds the candidate programs that a learner's test is tried on. Names of the exercise's module are out of
-    reach.
+    `source` defines the candidate programs that a learner's test is tried on. The copy cannot use names of the
+    exercise's module.
     """
     cases, namespace = exercise.generate, dict[str, Any](__name__="__main__")
     exec(compile(source, "<programs>", "exec"), namespace)
@@ -106,7 +106,10 @@ def _with_programs(exercise: Exercise, source: str) -> Exercise:
 
 
 class Worker:
-    """The grader's requests to a child, one `do_` method each."""
+    """The grader's requests to a child, one `do_` method each.
+
+    Each method returns the answer for the grader as JSON data.
+    """
 
     def __init__(self, shell: Shell, guard: Guard, limits: Limits, modules: LessonModules) -> None:
         self._shell, self._guard, self._limits, self._modules = shell, guard, limits, modules
@@ -118,8 +121,8 @@ class Worker:
     def begin(self, lesson: str, files: dict[str, str]) -> dict[str, Exercise]:
         """Write an assignment's files into the notebook's folder, and load the lesson's exercises.
 
-        `files` maps relative paths to contents in base64. Returns the exercises by name. Runs before any student code.
-        Afterwards the notebook itself can load only the exercises' texts.
+        `files` maps relative paths to contents in base64. Returns a dict from exercise name to exercise. Must be called
+        before any student code runs. Afterwards the notebook itself can load only the exercises' texts.
         """
         files = dict(files)
         own = {name: files.pop(path) for path, name in _modules_among(files, lesson).items()}  # of a private lesson
@@ -135,12 +138,12 @@ class Worker:
         return self._known
 
     def do_begin(self, lesson: str, files: dict[str, str]) -> dict[str, Any]:
-        """Prepare an assignment as `begin` does. The answer holds no data."""
+        """Prepare an assignment as the method `begin` does. The answer is an empty dict."""
         self.begin(lesson, files)
         return {}
 
     def do_take(self, files: dict[str, str]) -> dict[str, Any]:
-        """Write a student's own files into the notebook's folder.
+        """Write a student's own files into the notebook's folder. The answer is an empty dict.
 
         `files` maps relative paths to contents in base64. The exercises are already loaded, so these files cannot
         replace them.
@@ -153,9 +156,9 @@ class Worker:
         return {}
 
     def do_cell(self, source: str) -> dict[str, Any]:
-        """Run one cell, and return its outputs in nbformat's form.
+        """Run one cell. The answer has the key `outputs`: the cell's outputs in nbformat's form.
 
-        The outputs include text that C code or other programs write to file descriptors 1 and 2.
+        The outputs include text that C code or other programs write to the file descriptors 1 and 2.
         """
         shell, outputs = self._shell, self._shell.outputs
         outputs.clear(self._limits.output_bytes)
@@ -180,9 +183,10 @@ class Worker:
     def do_observe(self, exercise: str, seed: str, programs: str = "") -> dict[str, Any]:
         """Run an exercise's probe on the cases of `seed`, with the current definitions of the notebook.
 
-        Returns the encoded observations, one per case, as `runs`. If there is no answer to observe, returns `absent`
-        instead: a verdict's state, a sentence id and parameters.
-        `programs` is the source of the candidate programs, if the exercise asks for a test.
+        The answer has the key `runs`: a list with the encoded observation of each case. If the learner has defined
+        nothing to observe, it has the key `absent` instead. Its value is a list: a verdict's state, a sentence id and
+        parameters.
+        `programs` is the source of the candidate programs if the exercise asks for a test, otherwise empty.
         """
         asked = self._known[exercise]
         if programs:
@@ -200,10 +204,10 @@ class Worker:
         return {"runs": [pack_run(run) for run in runs]}
 
     def _observe_alone(self, exercise: Exercise, answer: object, seed: str) -> list[Run]:
-        """Observe an answer while no other Python thread runs.
+        """Observe an answer while no other Python thread runs. Returns one observation per case.
 
-        Most threads wait nearly all the time, so a disturbed observation is repeated, at most twice. If the last one is
-        disturbed, too, tampering is recorded.
+        Most threads wait nearly all the time. If another thread has run, the observation is repeated, at most twice. If
+        another thread has run in the last repetition, too, this is recorded as tampering.
         """
         for _ in range(_TRIES):
             with self._guard.in_order(), as_in_a_fresh_process() as unusual:
@@ -217,20 +221,20 @@ class Worker:
         return runs
 
     def do_code(self, exercise: str) -> dict[str, Any]:
-        """Return a digest of the code of an exercise's answer."""
+        """Return a digest of the code of a learner's answer, under the key `code`."""
         return {"code": code_digest(self._shell.user_ns.get(self._known[exercise].asks))}
 
     def do_guard(self) -> dict[str, Any]:
-        """Return the names of objects that are changed now or were changed at the last observation.
+        """Return the names of tampered objects, under the key `changed`.
 
-        At most 20 names are returned.
+        These objects are changed now, or were changed at the last observation. At most 20 names are returned.
         """
         with self._guard.in_order(), as_in_a_fresh_process():
             now = self._guard.changed()
         return {"changed": list(dict.fromkeys([*self._changed, *now]))[:20]}
 
     def do_modules(self) -> dict[str, Any]:
-        """Return the names of all imported modules."""
+        """Return the names of all imported modules, under the key `modules`."""
         return {"modules": sorted(sys.modules)}
 
 
@@ -250,9 +254,10 @@ class _Descriptors:
         bind_methods(self)
 
     def take(self, number: int, most: int) -> bytes:
-        """Return at most `most` bytes that were written to the descriptor `number` since the last call.
+        """Return at most `most` bytes that were written to the descriptor since the last call.
 
-        Further bytes are discarded. Returns nothing if the submission has replaced the descriptor.
+        `number` is 1 or 2. Further bytes are discarded. If the submission has replaced the descriptor, returns no
+        bytes.
         """
         try:
             found = os.fstat(number)

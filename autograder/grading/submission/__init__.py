@@ -1,1 +1,1 @@
-"""One submission: its files, the run and judgement of its notebook, scores."""
+"""One submission: its files, the run of its notebook, judgements, scores."""

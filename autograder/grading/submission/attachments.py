@@ -1,4 +1,4 @@
-"""The files in a submission's folder except the notebooks, read within limits."""
+"""Files of a submission except notebooks, read with limits on size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # written by nbgra
 class Extras:
     """The files below a submission's folder, by relative path.
 
-    `notebooks` are only listed. `files` holds the contents of the other files.
+    `notebooks` are only listed. `files` maps relative paths to contents of the other files. `ignored` maps the relative
+    paths of files that were not read to the cause.
     """
 
     notebooks: list[str] = field(default_factory=list)
@@ -30,12 +31,18 @@ class Extras:
 
     @property
     def own(self) -> dict[str, bytes]:
-        """The files that the student has made, without those that nbgrader has added."""
+        """A dict from relative path to contents, for the files that the student has made.
+
+        Files that nbgrader has added are left out.
+        """
         return {path: data for path, data in self.files.items() if path not in (TIMESTAMP, SECRET)}
 
     @property
     def notes(self) -> list[str]:
-        """A sentence for each of the first ignored files, and one with the number of the rest."""
+        """Sentences on the ignored files.
+
+        The first few files get a sentence each. One more sentence has the number of the remaining files.
+        """
         named = [f"ignored: {printable(path)} ({why})" for path, why in list(self.ignored.items())[:_NAMED]]
         more = len(self.ignored) - _NAMED
         return [*named, f"ignored: {more} more files"] if more > 0 else named
@@ -44,7 +51,7 @@ class Extras:
 def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
     """List the notebooks below a submission's folder, and read all other files.
 
-    File names that match nbgrader's `ignore` patterns are left out. Links and pipes are never opened.
+    Files whose names match one of nbgrader's patterns `ignore` are left out. Links and pipes are never opened.
     Raises OSError if the folder itself cannot be listed.
     """
     found, total = Extras(), 0
@@ -77,12 +84,18 @@ def find_extras(folder: Path, ignore: Sequence[str]) -> Extras:
 
 
 def printable(path: str) -> str:
-    """Return a file name as text that can be written to any file."""
+    """Return a path as text that can be written to any file or terminal.
+
+    Bytes that are no valid text are escaped.
+    """
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _entries(folder: Path, ignore: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the relative path of each file, and why it must not be opened, or an empty text."""
+    """Yield a pair for each file: its relative path, and why it must not be opened.
+
+    The second text is empty if the file may be opened.
+    """
     left = [""]
     while left:
         prefix = left.pop()
@@ -117,10 +130,10 @@ def refuse_linked_notebook(submitted: Path, name: str) -> None:
 
 
 def remove_copies(submitted: Path, copied: Path, source: Path) -> list[str]:
-    """Remove the files in the folder `copied` that are links in the folder `submitted`.
+    """Remove files from the folder `copied` that are links in the folder `submitted`.
 
-    nbgrader has copied the targets of the links. Files of the assignment itself, from the folder `source`, are kept.
-    Returns the relative paths of the removed files.
+    nbgrader has copied the targets of the links. If the folder `source` of the assignment has the same file, the file
+    is not removed. Returns the relative paths of the removed files.
     """
     removed = []
     for path in sorted(copied.rglob("*")):

@@ -1,6 +1,6 @@
 """Consequences of a child that ended early: outputs, verdicts, reasons.
 
-In this module, `why` is that of `student_process.Ended`: "time", "memory", "died" or "nonsense".
+In this module, `why` is the cause in `student_process.Ended`: "time", "memory", "died" or "nonsense".
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ REASONS = {
 
 
 def stopped_output(why: str, language: str | None) -> NotebookNode:
-    """Return the error shown in a cell that was not run.
+    """Return the error to show as the output of a cell that was not run.
 
-    Without an error nbgrader would give full points to the cell. `language` is "en", "ru" or None for both.
+    Without an error nbgrader would give full points to the cell. If `language` is None, the text is in English and
+    Russian, otherwise in "en" or "ru".
     """
     text = message(f"run.{why}").read(language)
     return output("error", ename="Stopped", evalue=why, traceback=text.splitlines())
 
 
 def unreached_verdict(exercise: Exercise, why: str) -> Verdict:
-    """Return the verdict on an answer that could not be checked: no points, and a note on the cause."""
+    """Return the verdict on an answer that was not checked: no points, and a note on the cause."""
     return unobserved(exercise, "not yet", Note(f"run.{why}", {}))

@@ -24,8 +24,9 @@ _NO_TIME = "no time of submission, so nobody knows whether it was late"
 class HandedIn:
     """The content of a submission's folder, and reasons for a review.
 
-    `raw` holds the notebooks by released name, `extras` the other files, `timestamp` the time of submission. `renamed`
-    holds paths of notebooks that had another name. `reasons` are by notebook; the key "" means the whole submission.
+    `raw` maps released names to the contents of notebook files. `renamed` maps released names to submitted paths, for
+    notebooks that the student renamed. `extras` holds the other files. `timestamp` is the time of submission. `reasons`
+    maps released names to reasons. The key "" holds the reasons about the whole submission.
     """
 
     raw: dict[str, bytes]
@@ -38,7 +39,10 @@ class HandedIn:
 
     @property
     def digest(self) -> str:
-        """A hash of everything that the grading of a submission depends on."""
+        """A hash of notebooks, other files, timestamp, reasons and maximum points.
+
+        If the hash is the same as before, the submission need not be graded again.
+        """
         parts = [part for name in sorted(self.raw) for part in (name.encode(), self.raw[name])]
         parts.append(repr((self.timestamp, self.reasons[""], self.points)).encode())
         for path, data in sorted(self.extras.files.items()):
@@ -52,10 +56,10 @@ class HandedIn:
 def read_submission(
     folder: Path, released: Mapping[str, ReleasedNotebook], ignore: Sequence[str], due: bool
 ) -> HandedIn:
-    """Read a submission's notebooks, and the other files that do not match nbgrader's `ignore` patterns.
+    """Read a submission's notebooks, and its other files.
 
-    `released` holds the released notebooks by name. If the assignment has a due date (`due`), a missing timestamp is a
-    reason for a review.
+    Files that match one of nbgrader's patterns `ignore` are left out. `released` maps released names to notebooks.
+    `due` tells whether the assignment has a due date. If `due` is True, a missing timestamp is a reason for a review.
     Raises Unreadable if there is no notebook to grade, or the notebook cannot be read.
     """
     extras = find_extras(folder, ignore)
@@ -72,9 +76,10 @@ def read_submission(
 
 
 def _timestamp(path: Path, due: bool) -> tuple[str | None, list[str]]:
-    """Return the text of the file timestamp.txt, or None, and reasons for a review if the time is in doubt.
+    """Return the text of the file timestamp.txt, and a list of reasons for a review.
 
-    `due` tells whether the assignment has a due date.
+    The text is None if the file holds no valid time. The list then holds a reason. If the assignment has no due date
+    (`due` is False), a missing time is no reason.
     """
     unknown = [_NO_TIME] if due else []
     try:

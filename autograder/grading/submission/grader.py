@@ -1,7 +1,7 @@
-"""Execution of submissions on an engine that has passed the self-test.
+"""Runs of submissions on an engine that has passed the self-test.
 
-The self-test grades the course's own solutions. A submission is run again if a failure was not its fault. A process has
-one grader for each combination of limits and isolation.
+The self-test grades the course's own solutions. If a run failed and the submission may not be the cause, the submission
+is run again. A process has one grader for each combination of limits and isolation.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _INTERRUPTED = "a process ended while the course's own solution was graded, so n
 class Job:
     """The data that all submissions of one released notebook share.
 
-    `course` is the course folder, `name` the notebook's name. `released` holds the released cells by grade id. `files`
-    maps the assignment's own files to contents in base64. Lesson and expected results are computed on first use.
+    `course` is the course folder, `name` the notebook's name. `released` maps grade ids to the released cells. `files`
+    maps relative paths of the assignment's own files to contents in base64. Lesson and expected results are computed on
+    first use.
     """
 
     course: Path
@@ -48,12 +49,15 @@ class Job:
 
     @cached_property
     def lesson(self) -> tuple[Lesson, dict[str, Exercise]] | None:
-        """The lesson of the notebook and its exercises by name, or None."""
+        """The lesson of the notebook, and a dict from exercise name to exercise.
+
+        None if the notebook was not built from a lesson.
+        """
         return hidden.lesson_of(self.course, self.name)
 
     @cached_property
     def judge(self) -> LessonJudge | None:
-        """The judge of the lesson's answers, or None without a lesson.
+        """The judge of the lesson's answers, or None if there is no lesson.
 
         Raises UserError if the expected results cannot be computed.
         """
@@ -63,7 +67,7 @@ class Job:
 class Grader:
     """A runner of submissions, for any number of threads.
 
-    `starting` is a fork server that was started earlier, for the first engine.
+    `starting` is a fork server whose process has been started, for the first engine.
     """
 
     def __init__(self, limits: Limits, *, isolated: bool = True, starting: ForkServerProcess | None = None) -> None:
@@ -92,7 +96,7 @@ class Grader:
     def _prepare(self, job: Job) -> None:
         """Warm up an engine for `job` and run the self-test.
 
-        If the fork server dies meanwhile, nothing is prepared, and the caller tries again.
+        If the fork server dies meanwhile, returns without a tested engine. The caller then tries again.
         """
         with ThreadPoolExecutor(1) as beside:  # starts the fork server while this core computes expected results
             starting = beside.submit(self._engine.get)
@@ -112,10 +116,10 @@ class Grader:
     def run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
         """Run a sanitized notebook and return the outcome. Outputs are written into the notebook.
 
-        `beside` holds the student's own files: contents in base64, by relative path.
-        If the child died, the notebook is run once more; if the fork server died, as often as necessary. If the
-        notebook ran out of time on a busy machine, it is run once more, alone.
-        Raises the exceptions of `prepare`.
+        `beside` maps relative paths of the student's own files to contents in base64.
+        If the child died, the notebook is run once more. If the fork server died, the notebook is run again, until no
+        engine can be started. If the notebook ran out of time on a busy machine, it is run again, alone.
+        Raises the same exceptions as `prepare`.
         """
         with self._lock.shared():
             outcome = self._run(job, notebook, beside)
@@ -125,7 +129,7 @@ class Grader:
         return outcome
 
     def _run(self, job: Job, notebook: NotebookNode, beside: dict[str, str]) -> Outcome:
-        """Run a notebook, and run it again if its child or the fork server died."""
+        """Run a notebook. If its child or the fork server died, run the notebook again."""
         tries = 2
         while True:
             engine = self.prepare(job)
@@ -149,9 +153,9 @@ _lock = threading.Lock()
 
 
 def process_grader(limits: Limits, isolated: bool, starting: ForkServerProcess | None = None) -> Grader:
-    """Return this process's grader for `limits` and isolation, created on the first call.
+    """Return this process's grader for `limits` and `isolated`. The first call creates the grader.
 
-    `starting` is a fork server that was started earlier, for a new grader.
+    `starting` is a fork server whose process has been started. Only a new grader uses it.
     """
     with _lock:
         key = limits, isolated

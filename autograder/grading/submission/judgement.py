@@ -1,4 +1,7 @@
-"""Judgements of answers: verdict and card, cached by observed behaviour."""
+"""Judgements of answers, stored and used again for equal behaviour.
+
+A judgement is a verdict and a digest of the observations. It also makes the card.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ from .outputs import output
 
 
 def digest(runs: list[dict[str, Any]]) -> str:
-    """Return a hash of the observations `runs`, without printed output and the answer's text."""
+    """Return a hash of the observations `runs`, without printed text and the answer's text."""
     shown = [{key: run.get(key) for key in ("values", "raised", "edited")} for run in runs]
     return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def without_inputs(verdict: Verdict) -> Verdict:
-    """Return the verdict without anything that could tell a student the inputs of hidden cases.
+    """Return the verdict without texts that could tell a student the inputs of hidden cases.
 
     An answer could print its inputs or put them into an error message.
     """
@@ -40,14 +43,15 @@ def without_inputs(verdict: Verdict) -> Verdict:
 
 
 def _without_message(note: Note) -> Note:
-    """Return the note with an ellipsis in place of an error message."""
+    """Return the note. If it quotes an error message, replace the message by an ellipsis."""
     return replace(note, parameters={**note.parameters, "message": "…"}) if "message" in note.parameters else note
 
 
 def explain_import(outputs: list[NotebookNode], language: str | None) -> str | None:
     """Add an explanation to the error of a cell that imports a name which the course's package lacks.
 
-    Returns Python's message on the import, or None if no such import failed. `language` is "en", "ru" or None for both.
+    Returns Python's error message on the import. Returns None if no import of this kind failed. If `language` is None,
+    the explanation is in English and Russian, otherwise in "en" or "ru".
     """
     for each in outputs:
         missed = each.get("ename") in ("ImportError", "ModuleNotFoundError") and "autograder" in each.evalue
@@ -72,7 +76,7 @@ _MOST, _LONGEST = 1000, 1 << 16  # cached judgements per lesson, and characters 
 class Judgement:
     """A verdict, and a digest of the observations behind it.
 
-    Equal digests mean equal behaviour.
+    If two digests are equal, the answers behaved in the same way. The digest is empty if nothing was observed.
     """
 
     verdict: Verdict
@@ -82,7 +86,8 @@ class Judgement:
     def output(self, language: str | None, number: int, worth: float | None = None) -> NotebookNode:
         """Return the verdict as an output of the check's cell, in nbformat's form.
 
-        `number` is the execution count. `language` is "en", "ru" or None for both.
+        The output holds the record of the verdict, and the card as HTML. `number` is the execution count. If `language`
+        is None, the card is in English and Russian, otherwise in "en" or "ru".
         `worth` is the cell's maximum points in the gradebook, or None if the cell is not graded. If the verdict has
         another maximum, the score is scaled, and a note on the card tells so.
         """
@@ -99,9 +104,10 @@ class Judgement:
 
 
 class LessonJudge:
-    """A caching, thread-safe judge of answers to one lesson.
+    """A judge of answers to one lesson, for any number of threads.
 
-    `answers` holds the exercises and their expected results.
+    `answers` holds the exercises and their expected results. Judgements are stored, and used again for equal
+    observations.
     """
 
     def __init__(self, answers: ExpectedResults) -> None:
@@ -112,8 +118,8 @@ class LessonJudge:
     def judge(self, name: str, runs: Any, code: Any = None) -> Judgement:
         """Return the judgement on an answer to the exercise `name`.
 
-        `runs` are the observations as the child encoded them, and `code` is the answer's `code_digest`. Both may be
-        forged, so any exception may be raised.
+        `runs` are the observations as the child encoded them, and `code` is the answer's `code_digest`. The student may
+        have forged both. A forged value may cause an exception of any type.
         """
         said = json.dumps([runs, code])
         key = name, hashlib.sha256(said.encode()).digest()
@@ -131,9 +137,9 @@ class LessonJudge:
 
 
 def _judged(exercise: Exercise, expected: Expected, runs: list[dict[str, Any]], code: str | None) -> Judgement:
-    """Decode the child's observations `runs`, and judge them.
+    """Decode the child's observations `runs`, and return the judgement on them.
 
-    Raises ValueError if there are too many or too few.
+    Raises ValueError if there are too many or too few observations.
     """
     unpacked = [unpack_run(data) for data in runs]
     if len(unpacked) != len(expected.solution):

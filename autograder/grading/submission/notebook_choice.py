@@ -1,4 +1,4 @@
-"""The choice of the submitted notebook to grade, also by its content."""
+"""The choice of the submitted notebook to grade, by name and content."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST = 10  # notebooks with other names than the released ones that are examine
 
 @dataclass
 class Choice:
-    """The contents of the notebooks to grade, by released name.
+    """The notebooks to grade.
 
-    `renamed` holds the submitted paths that differ from the released name. `reasons` holds reasons for a review. Both
-    are by released name.
+    All fields but `notes` are dicts whose keys are released names. `raw` holds the contents of the notebook files.
+    `renamed` holds submitted paths, for notebooks that the student renamed. `reasons` holds reasons for a review.
     """
 
     raw: dict[str, bytes] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A submitted notebook that could be graded as a given released one."""
+    """A submitted notebook that may be graded as a released notebook."""
 
     path: str
     data: bytes
@@ -44,9 +44,9 @@ class _Candidate:
 def choose(folder: Path, released: Mapping[str, ReleasedNotebook], there: Sequence[str]) -> Choice:
     """Choose the notebooks to grade in a submission's `folder`.
 
-    `released` holds the released notebooks by name, `there` the relative paths of the submitted ones. A notebook with
-    the released name is preferred, unless it has no answers and another one has. Two notebooks with different answers
-    are a reason for a review.
+    `released` maps released names to notebooks. `there` are the relative paths of the submitted notebooks. A submitted
+    notebook with the released name is preferred. If the preferred notebook has no answers, another notebook with
+    answers is chosen. Two notebooks with different answers are a reason for a review.
     Raises Unreadable if no notebook can be graded; the message names each notebook.
     """
     exact = {name: folder / f"{name}.ipynb" for name in released}
@@ -72,8 +72,9 @@ def _candidates(
 ) -> tuple[dict[str, list[_Candidate]], dict[str, str]]:
     """Find the released notebook from which each renamed notebook was made.
 
-    `others` holds the paths, relative to `folder`, of submitted notebooks that do not have a released name. Returns two
-    dicts: from released name to the notebooks made from it, and from each rejected path to the reason.
+    `others` are the paths, relative to `folder`, of submitted notebooks without a released name. Returns two dicts. The
+    first maps a released name to the renamed notebooks that were made from it. The second maps each rejected path to
+    the reason.
     """
     found: dict[str, list[_Candidate]] = {name: [] for name in released}
     why: dict[str, str] = {}
@@ -102,7 +103,8 @@ def _choose_one(
 ) -> None:
     """Choose the notebook to grade as the released notebook `name`, and add the choice to `done`.
 
-    `exact` is the path of the submitted notebook with this name, if any. `others` are candidates with other names.
+    `exact` is the path of the submitted notebook with this name, or None. `others` are candidates with other names. If
+    there is no candidate at all, `done` is not changed.
     Raises Unreadable if the only notebook cannot be read.
     """
     candidates, reasons = list(others), []

@@ -1,4 +1,4 @@
-"""The run of one notebook: cells in an isolated child, judgement here."""
+"""The run of one notebook in a child, with judgements outside."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _BUSY = 0.25  # fraction of a submission's time without a processor, above which
 class Outcome:
     """The outcome of running one notebook.
 
-    `verdicts` are by exercise. `flags` tell of tampering with the grading, `notes` of other incidents in cells. If the
-    child ended early, `ended` is the `why` of `student_process.Ended`.
+    `verdicts` maps exercise names to verdicts. `flags` are sentences on tampering, `notes` are sentences on other
+    incidents in cells. If the child ended early, `ended` is the cause `why` in `student_process.Ended`.
     """
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -46,7 +46,10 @@ class Outcome:
 
     @property
     def lacked_time(self) -> bool:
-        """Return whether the run timed out after the child had waited too long for a processor."""
+        """Return whether the run exceeded a time limit on a busy machine.
+
+        A machine is busy if the child has waited too long for a processor.
+        """
         return (self.late or self.ended == "time") and self.waited > self.seconds * _BUSY
 
 
@@ -57,17 +60,17 @@ def run_notebook(
     files: dict[str, str],
     beside: dict[str, str] | None = None,
 ) -> Outcome:
-    """Run the sanitized `notebook` in a child, and write outputs and verdicts into the notebook.
+    """Run the sanitized `notebook` in a child, and write outputs into the notebook.
 
-    `judge` judges the lesson's answers; without a lesson it is None. `files` are the assignment's own files, `beside`
-    the student's. Both map relative paths to contents in base64.
+    Verdicts are among the outputs. `judge` judges the lesson's answers. If the notebook has no lesson, `judge` is None.
+    `files` are the assignment's own files, `beside` the student's. Both map relative paths to contents in base64.
     Raises CannotIsolate if the kernel refuses isolation. A submission cannot cause any other exception.
     """
     return _Run(engine, notebook, judge, files, beside or {}).run()
 
 
 def _worth(cell: NotebookNode) -> float | None:
-    """Return the points of a graded cell, or None if the cell is not graded.
+    """Return the maximum points of a cell, or None if the cell is not graded.
 
     An instructor may have changed the points.
     """
@@ -76,13 +79,19 @@ def _worth(cell: NotebookNode) -> float | None:
 
 
 def _place(cell: NotebookNode, number: int) -> str:
-    """Return how a note names a code cell: by grade id, or by `number`, which counts from 1."""
+    """Return the words with which a note names a code cell, for example "code cell 3".
+
+    If the cell has a grade id, the text has the grade id instead of `number`, which counts from 1.
+    """
     name = cell.metadata.get("nbgrader", {}).get("grade_id")
     return f"the cell {name}" if name else f"code cell {number}"
 
 
 class _Run:
-    """The run of one notebook. The parameters are those of `run_notebook`."""
+    """The run of one notebook.
+
+    The parameters are those of `run_notebook`.
+    """
 
     def __init__(
         self,
@@ -143,16 +152,19 @@ class _Run:
         return self._outcome
 
     def _checked(self, cell: NotebookNode) -> str | None:
-        """Return the name of the exercise that a cell checks, or None.
+        """Return the name of the exercise that a cell checks, or None if the cell is no check.
 
-        Only a locked cell counts, because sanitizing has restored its released source.
+        Only a locked cell counts, because the grader has restored its released source.
         """
         ours = cell.metadata.get("nbgrader", {})
         found = CHECK.search(cell.source) if ours.get("locked") and not ours.get("solution") else None
         return found["name"] if found and self._judge and found["name"] in self._judge.answers.expected else None
 
     def _guarded(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-        """Call `ask`, which asks the child, and return the answer. Returns None if the child ends or has ended."""
+        """Call `ask`, which sends the child a request, and return the child's answer.
+
+        Returns None if the child has ended, before the call or during the call.
+        """
         if self._outcome.ended:
             return None
         try:
@@ -168,9 +180,9 @@ class _Run:
             return None
 
     def _note_refused(self, refused: Any) -> None:
-        """Add a note for each access that a child reports as refused by the audit hook.
+        """Add a note for each access that the audit hook has refused in the child.
 
-        The list `refused` may be forged.
+        The list `refused` comes from the child and may be forged.
         """
         for what in refused if isinstance(refused, list) else []:
             note = f"refused: {str(what)[:80]}"
@@ -185,7 +197,10 @@ class _Run:
             self._outcome.flags.append(what)
 
     def _plain(self, child: PipelinedRequests | None, cell: NotebookNode, number: int) -> list[NotebookNode]:
-        """Return the outputs of the next cell, which is not a check. `number` is the execution count."""
+        """Return the outputs of the next cell, which is not a check. `number` is the execution count.
+
+        If the child has ended, returns an error as the only output, or an empty list.
+        """
         before = self._outcome.ended
         answer = self._guarded(child.run) if child else None
         if answer is None:
@@ -205,7 +220,7 @@ class _Run:
         return outputs
 
     def _check(self, child: PipelinedRequests | None, name: str) -> Judgement:
-        """Observe the answer to the exercise `name`, as the cells so far define it, and return the judgement."""
+        """Observe the current answer to the exercise `name`, and return the judgement."""
         assert self._judge is not None
         exercise, expected = self._judge.answers.exercises[name], self._judge.answers.expected[name]
         withdrawn = screen(exercise, {}) if exercise.withdrawn else None
@@ -230,11 +245,14 @@ class _Run:
         return judgement
 
     def _unreached(self, exercise: Exercise) -> Judgement:
-        """Return the judgement on an answer that could not be observed, because the child ended early."""
+        """Return a judgement without points, because the child ended before the answer was observed."""
         return Judgement(unreached_verdict(exercise, self._outcome.ended or "died"))
 
     def _judged(self, exercise: Exercise, answer: dict[str, Any]) -> Judgement:
-        """Return the judgement on what the child answered to the request `observe`. The data may be forged."""
+        """Return the judgement on `answer`, the child's answer to the request `observe`.
+
+        The data may be forged.
+        """
         assert self._judge is not None
         try:
             if "absent" in answer:
@@ -250,7 +268,10 @@ class _Run:
             return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": "observation"})))
 
     def _unless_tampered(self, child: PipelinedRequests, exercise: Exercise, judgement: Judgement) -> Judgement:
-        """Return the judgement, or, if the child was tampered with, one without points that awaits a review."""
+        """Return `judgement` if the child was not tampered with.
+
+        Otherwise return a judgement without points, and request a review.
+        """
         what = self._tampered(child, exercise.name)
         if self._outcome.ended:  # before it could prove that nothing was changed
             return self._unreached(exercise)
@@ -259,9 +280,10 @@ class _Run:
         return Judgement(unobserved(exercise, "our error", Note("fault.tampered", {"what": what})), judgement.observed)
 
     def _tampered(self, child: PipelinedRequests, when: str) -> str | None:
-        """Return the names of the objects that were tampered with in the child, or None.
+        """Return a text with the names of the objects that were tampered with in the child, or None.
 
-        A flag with these names is added; `when` begins the flag's text.
+        If there are any, a sentence with these names is added to the outcome's `flags`. The sentence begins with
+        `when`.
         """
         said = self._guarded(lambda: child.ask_and_go_on("guard"))
         if said is None:

@@ -18,13 +18,16 @@ from ...messages.cards import message
 def output(kind: str, **fields: Any) -> NotebookNode:
     """Return an output of the type `kind` in nbformat's form.
 
-    Nested dicts in `fields` stay plain dicts, so their values cannot be read as attributes.
+    Nested dicts in `fields` stay plain dicts: their values cannot be read as attributes.
     """
     return NotebookNode(output_type=kind, **fields)
 
 
 class LimitOutput(preprocessors.LimitOutput):  # type: ignore[misc]
-    """nbgrader's preprocessor that limits lines of output, extended to limit characters."""
+    """nbgrader's preprocessor that shortens outputs, with an additional limit.
+
+    nbgrader limits the number of lines, this class also the number of characters.
+    """
 
     max_characters = Integer(20_000, help="maximum number of characters of one output").tag(config=True)
 
@@ -64,7 +67,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=\n]*")
 
 @dataclass
 class OutputBudget:
-    """The remaining sizes that a notebook's further outputs may have."""
+    """The sizes that a notebook's further outputs may have."""
 
     characters: int = 32 << 20
     html: int = 500_000  # characters
@@ -73,7 +76,7 @@ class OutputBudget:
     def take(self, data: dict[str, str]) -> bool:
         """Subtract the size of an output from the budget. Returns False if the output does not fit.
 
-        `data` maps the output's MIME types or other parts to texts.
+        `data` maps MIME types, or other parts of an output, to texts.
         """
         page = data.get("text/html", "")
         size, html, tags = sum(map(len, data.values())), len(page), page.count("<")
@@ -86,10 +89,10 @@ class OutputBudget:
 def safe_outputs(raw: object, number: int, room: OutputBudget | None = None) -> list[NotebookNode]:
     """Return a child's outputs `raw`, rebuilt in nbformat's form. `number` is the cell's execution count.
 
-    Text, errors and bitmaps are kept, and HTML loses its scripts. Verdict records are dropped: a child cannot make
+    Text, errors and bitmaps are kept, and HTML loses its scripts. Records of verdicts are dropped: a child cannot make
     verdicts.
-    Invalid outputs and outputs that do not fit into `room` are left out, and an error is added. Without the error
-    nbgrader would give full points to a cell without outputs.
+    Outputs that are invalid or do not fit into `room` are replaced by one error. Without an error nbgrader would give
+    full points to a cell without outputs.
     """
     room = room or OutputBudget()
     listed = raw if isinstance(raw, list) else [None]
@@ -117,7 +120,10 @@ def _kept(raw: object, number: int, room: OutputBudget) -> NotebookNode | None:
 
 
 def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | None:
-    """Return the visible MIME types of a display output, or None if nothing fits into `room`."""
+    """Return a dict from MIME type to text, for the visible parts of a display output.
+
+    Returns None if nothing fits into `room`.
+    """
     kept = {kind: text for kind in ("text/plain", "text/latex") if isinstance(text := data.get(kind), str)}
     kept |= {kind: text for kind in _PICTURES if isinstance(text := data.get(kind), str) and _BASE64.fullmatch(text)}
     if not room.take(kept):
@@ -133,7 +139,7 @@ def _kept_data(data: dict[str, object], room: OutputBudget) -> dict[str, str] | 
 
 @lru_cache(maxsize=64)
 def _harmless(page: str) -> str:
-    """Return HTML without scripts and other active content.
+    """Return the HTML text `page` without scripts and other active content.
 
     Results are cached, because most HTML outputs come from released cells.
     """

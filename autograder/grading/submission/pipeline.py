@@ -27,14 +27,14 @@ from .scores import NotebookScores, scores_of
 class Result:
     """The outcome of grading one submission.
 
-    `reasons` are for a review or for a failure. `seconds` is the duration of the run. `mistakes` holds the names of
-    recognised mistakes by exercise.
+    `reasons` tell why a review is needed, or why grading failed. `seconds` is the duration of the run. `mistakes` maps
+    exercise names to the names of recognised mistakes.
     `state` is one of:
     - "graded";
     - "flagged": graded, but needs a review;
     - "failed": not graded;
-    - "unchanged": graded before, from the same files;
-    - "updated": unchanged except for the late penalty.
+    - "unchanged": graded before, and the files have not changed since;
+    - "updated": as "unchanged", but with another late penalty.
     """
 
     student: str
@@ -48,7 +48,10 @@ class Result:
 
 @dataclass
 class GradedSubmission:
-    """A submission that was run, but whose grades are not written yet."""
+    """A submission that was run, but whose grades are not written yet.
+
+    `notebooks` and `scores` are dicts whose keys are released names.
+    """
 
     result: Result
     digest: str = ""  # of the submitted files; empty if the next grading must grade them again
@@ -72,9 +75,10 @@ def prepare(course: CourseSnapshot, assignment: AssignmentSnapshot) -> None:
 
 
 def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, folder: Path) -> GradedSubmission:
-    """Grade the submission in `folder` in this process. Arguments and result can be pickled.
+    """Grade the submission in `folder` in this process, and write nothing.
 
-    Writes nothing. If the submission cannot be graded, the result has the state "failed" and a reason.
+    If the submission cannot be graded, the result has the state "failed" and a reason. Parameters and return value can
+    be pickled.
     """
     student = folder.parent.name
     try:
@@ -91,7 +95,7 @@ def grade_submission(course: CourseSnapshot, assignment: AssignmentSnapshot, fol
 
 
 def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str, folder: Path) -> GradedSubmission:
-    """Read a submission from `folder`, and run every notebook in it."""
+    """Read a submission from `folder`, and run each of its notebooks."""
     found = read_submission(folder, assignment.released, course.ignore, assignment.due)
     remarks = Remarks(found.reasons, found.notes)
     graded = GradedSubmission(
@@ -109,7 +113,10 @@ def _grade(course: CourseSnapshot, assignment: AssignmentSnapshot, student: str,
 
 
 def _clean(name: str, data: bytes, released: ReleasedNotebook) -> Sanitized:
-    """Return the sanitized notebook for the file contents `data`; `name` is the notebook's released name."""
+    """Return the sanitized notebook for the contents `data` of a notebook file.
+
+    `name` is the notebook's released name. Raises Unreadable if the notebook is invalid.
+    """
     raw = parse(data, f"{name}.ipynb")
     try:
         return sanitize(raw, released.cells, released.kernel)
@@ -127,7 +134,8 @@ def _run_notebook(
 ) -> None:
     """Run one sanitized notebook (`clean`), and add scores and remarks to `graded`.
 
-    `name` is the notebook's released name. `beside` holds the student's own files in base64.
+    `name` is the notebook's released name. `beside` maps relative paths of the student's own files to contents in
+    base64.
     """
     job = _job(course, assignment, name)
     outcome = process_grader(course.limits, course.isolated).run(job, clean.notebook, beside)
@@ -147,11 +155,11 @@ _jobs: dict[tuple[Path, AssignmentSnapshot, str], Job] = {}  # with their lesson
 
 
 def _job(course: CourseSnapshot, assignment: AssignmentSnapshot, name: str) -> Job:
-    """Return the grader's job for the released notebook `name`, created on the first call."""
+    """Return the grader's job for the released notebook `name`. The first call creates the job."""
     key = course.root, assignment, name
     return _jobs.setdefault(key, Job(course.root, name, assignment.released[name].cells, assignment.files))
 
 
 def fault(error: Exception) -> str:
-    """Return the text that an instructor sees if grading failed because of a bug in the grader."""
+    """Return the sentence for an instructor if grading failed because of a bug in the grader."""
     return f"our error, please report it: {type(error).__name__}: {error}"

@@ -10,9 +10,10 @@ from .sanitize import Released, Sanitized
 
 
 def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str]:
-    """Return the reasons for a review that follow from deleted or copied graded cells.
+    """Return sentences that ask for a review because graded cells were deleted or copied.
 
-    `clean` is the sanitized notebook. `released` holds the released cells by grade id.
+    The list is empty if no review is needed. `clean` is the sanitized notebook. `released` maps grade ids to the
+    released cells.
     """
     restored = [f"deleted and put back: {name}" for name in clean.restored]
     deleted = [f"deleted: {name}" for name in clean.missing if released[name].points is not None]
@@ -20,7 +21,10 @@ def list_changes(clean: Sanitized, released: Mapping[str, Released]) -> list[str
 
 
 def list_incidents(outcome: Outcome) -> list[str]:
-    """Return the reasons for a review that follow from the run of a notebook."""
+    """Return sentences that ask for a review because of incidents in the run of a notebook.
+
+    The list is empty if no review is needed.
+    """
     faults = [name for name, verdict in outcome.verdicts.items() if verdict.state == "our error"]
     untold = [name for name in faults if not any(name in flag for flag in outcome.flags)]
     ended = [REASONS[outcome.ended]] if outcome.ended else []

@@ -1,7 +1,7 @@
-"""A submitted notebook rebuilt: the student's sources, everything else as released.
+"""Reconstruction of a submitted notebook: the student's sources, everything else as released.
 
 nbgrader's rules are kept (OverwriteCells, DeduplicateIds). Type, lock, points and checksum of a released cell come from
-the gradebook. So does the source of a locked cell.
+the gradebook. The source of a locked cell comes from the gradebook, too.
 A submission's metadata is not trusted: tags, attachments and unknown keys are dropped and affect no grade.
 """
 
@@ -30,12 +30,15 @@ _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Unreadable(Exception):
-    """A submission that cannot be graded. The message tells an instructor why."""
+    """An error about a submission that cannot be graded.
+
+    The message tells an instructor why.
+    """
 
 
 @dataclass(frozen=True)
 class Released:
-    """A released cell, as stored in the gradebook."""
+    """A cell of a released notebook, as stored in the gradebook."""
 
     cell_type: str
     source: str
@@ -46,7 +49,7 @@ class Released:
     task: bool = False
 
     def metadata(self, name: str) -> dict[str, Any]:
-        """Return nbgrader's metadata of the cell with the grade id `name`."""
+        """Return nbgrader's metadata of this cell. `name` is the cell's grade id."""
         kept = {
             "grade_id": name,
             "schema_version": 3,
@@ -64,7 +67,7 @@ class Released:
 class Sanitized:
     """The notebook to run, and cells that differ from the release.
 
-    The cells are given by grade id.
+    The lists hold grade ids of cells.
     """
 
     notebook: NotebookNode
@@ -75,7 +78,10 @@ class Sanitized:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the JSON of a submitted notebook file in format 4. Raises Unreadable if the notebook is invalid."""
+    """Return the JSON of a submitted notebook file in format 4.
+
+    Notebooks in format 2 or 3 are converted. Raises Unreadable if the notebook is invalid.
+    """
     return parse(load(path), path.name)
 
 
@@ -106,9 +112,10 @@ def load(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def parse(data: bytes, name: str) -> dict[str, Any]:
-    """Return the JSON of a notebook in format 4, from the bytes of its file. `name` names the file in errors.
+    """Return the JSON of a notebook in format 4. `data` are the bytes of its file.
 
-    Raises Unreadable if the notebook is invalid.
+    Notebooks in format 2 or 3 are converted. `name` is the file name in error messages. Raises Unreadable if the
+    notebook is invalid.
     """
     if not data.strip():
         raise Unreadable(f"{name} is empty")
@@ -138,14 +145,14 @@ def parse(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _is_cut_off(data: bytes, error: ValueError) -> bool:
-    """Return whether `data` is a truncated JSON object. `error` is the parser's."""
+    """Return whether `data` is a JSON object whose end is missing. `error` is the parser's exception."""
     whole = data.strip()
     at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip())
     return whole.startswith(b"{") and (at_end or not whole.endswith(b"}"))
 
 
 def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a notebook of format 2 or 3 converted to format 4. `name` names the file in errors.
+    """Return a notebook of format 2 or 3 converted to format 4. `name` is the file name in error messages.
 
     Raises Unreadable if the notebook cannot be converted.
     """
@@ -158,8 +165,8 @@ def _upgraded(raw: dict[str, Any], name: str) -> dict[str, Any]:
 def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: Mapping[str, Any] | None) -> Sanitized:
     """Rebuild a submitted notebook: the student's sources, everything else as released.
 
-    `raw` is the notebook's JSON in format 4. `released` holds the released cells by grade id, `kernel` is the
-    kernelspec.
+    `raw` is the notebook's JSON in format 4. `released` maps grade ids to the released cells. `kernel` is the
+    kernelspec of the released notebook, or None.
     Raises Unreadable if the notebook is too large to run.
     """
     cells = [cell for cell in raw["cells"] if isinstance(cell, dict) and cell.get("cell_type") in _KINDS]
@@ -194,13 +201,13 @@ def sanitize(raw: Mapping[str, Any], released: Mapping[str, Released], kernel: M
 
 
 def _is_check(name: str, cell: Released) -> bool:
-    """Return whether a released cell, with the grade id `name`, is the graded check of one answer."""
+    """Return whether a released cell is the graded check of one answer. `name` is the cell's grade id."""
     graded = cell.points is not None and cell.locked and not cell.solution
     return graded and name.startswith("check-") and bool(CHECK.search(cell.source))
 
 
 def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> NotebookNode:
-    """Return a notebook cell of the type `kind`. `ours` is nbgrader's metadata, if any.
+    """Return a notebook cell of the type `kind`. `ours` is nbgrader's metadata of the cell, or None.
 
     nbformat's own `from_dict` is slower, because it visits every value.
     """
@@ -210,7 +217,7 @@ def _new_cell(kind: str, id: str, source: str, ours: dict[str, Any] | None) -> N
 
 
 def _empty(raw: Mapping[str, Any], kernel: Mapping[str, Any] | None) -> NotebookNode:
-    """Return a notebook without cells. Of the submitted metadata, only language and lesson are kept."""
+    """Return a notebook without cells. Of the metadata in `raw`, only language and lesson are kept."""
     metadata: dict[str, Any] = {"language_info": {"name": "python"}}
     if kernel:
         metadata["kernelspec"] = dict(kernel)
@@ -235,7 +242,7 @@ def source_of(cell: Mapping[str, Any]) -> str:
 
 
 def grade_id_of(cell: Mapping[str, Any]) -> str:
-    """Return the grade id in a submitted cell's metadata, or an empty string."""
+    """Return the grade id in a submitted cell's metadata, or an empty text if there is none."""
     metadata = cell.get("metadata")
     ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = ours.get("grade_id") if isinstance(ours, dict) else None
@@ -243,9 +250,10 @@ def grade_id_of(cell: Mapping[str, Any]) -> str:
 
 
 def _cell_id(cell: Mapping[str, Any], index: int, taken: set[str]) -> str:
-    """Return an id for a cell that is not in `taken`, and add the id to `taken`.
+    """Return an id for a notebook cell, and add the id to `taken`.
 
-    The submitted cell's own id is used if it is valid and new. `index` is the cell's position.
+    If the submitted cell's own id is valid and not in `taken`, it is used. Otherwise an id is made from `index`, the
+    cell's position.
     """
     claimed = cell.get("id")
     name = claimed if isinstance(claimed, str) and _ID.fullmatch(claimed) and claimed not in taken else f"cell-{index}"

@@ -1,4 +1,4 @@
-"""Scores of graded cells; only its verdict decides a check's score."""
+"""Scores of graded cells; a check's score comes from its verdict."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ class Score:
 
 @dataclass
 class NotebookScores:
-    """The scores and nbgrader's comments of one submitted notebook, by grade id.
+    """The scores and nbgrader's comments of one submitted notebook.
 
-    Graded cells without an entry are missing from the notebook. `handed_in` is False if the notebook is missing.
+    `scores` and `comments` are dicts whose keys are grade ids. A graded cell that is missing in `scores` is missing in
+    the notebook. `handed_in` is False if the notebook itself is missing.
     """
 
     scores: dict[str, Score] = field(default_factory=dict)
@@ -48,10 +49,10 @@ class NotebookScores:
 def score_of(cell: NotebookNode) -> Score:
     """Return the score of a graded cell that has been run.
 
-    nbgrader gives full points to a graded cell without outputs, and none to one with text on stderr. In a check, the
-    verdict is therefore moved before the other outputs: nbgrader reads it first. A check without a verdict gets an
-    error.
-    Other cells, such as those of an instructor's own assignment, keep nbgrader's rules.
+    nbgrader reads a cell's outputs in order. It gives full points to a graded cell without outputs, and no points for
+    text on stderr. In a check, the verdict is therefore moved before the other outputs. A check without a verdict gets
+    an error.
+    For all cells but checks nbgrader's own rules apply.
     """
     if is_check(cell):
         cell.outputs = verdict_first(cell)
@@ -60,13 +61,13 @@ def score_of(cell: NotebookNode) -> Score:
 
 
 def comment_on(cell: NotebookNode) -> str | None:
-    """Return nbgrader's comment "No response." for an unchanged answer, or None."""
+    """Return nbgrader's comment "No response." if the answer is unchanged, otherwise None."""
     untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell) and not is_task(cell)
     return "No response." if untouched else None
 
 
 class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
-    """nbgrader's preprocessor that saves scores, with the scores of `score_of`."""
+    """nbgrader's preprocessor that writes scores, changed to use `score_of`."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -84,7 +85,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
     def _forget_deleted(self, nb: NotebookNode) -> None:
         """Set the points of deleted graded cells to 0, and request a review.
 
-        An earlier submission of the student may have had these cells.
+        The gradebook may have points for these cells from an earlier submission of the student.
         """
         here = {cell.metadata.nbgrader.get("grade_id") for cell in nb.cells if is_grade(cell)}
         with Gradebook(self.db_url) as gradebook:
@@ -101,13 +102,16 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]
 def is_check(cell: NotebookNode) -> bool:
     """Return whether a cell is a graded cell that ends in `check(...)`.
 
-    Must be called after sanitizing, which has restored the cell's source.
+    The notebook must be sanitized, so that the cell has its released source.
     """
     return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell) and bool(CHECK.search(cell.source))
 
 
 def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
-    """Return the outputs of a check with the verdict first, or with an error first if there is no verdict."""
+    """Return the outputs of a check, with the verdict first.
+
+    If there is no verdict, or more than one, an error comes first.
+    """
     verdicts = [output for output in cell.outputs if _is_verdict(output, float(cell.metadata.nbgrader.points))]
     others = [output for output in cell.outputs if output not in verdicts]
     if len(verdicts) == 1:
@@ -118,7 +122,7 @@ def verdict_first(cell: NotebookNode) -> list[NotebookNode]:
 
 
 def _is_verdict(output: NotebookNode, maximum: float) -> bool:
-    """Return whether an output has a verdict record and a number of points from 0 to `maximum`."""
+    """Return whether an output has the record of a verdict and points from 0 to `maximum`."""
     if output.output_type != "execute_result" or MIME not in output.data:
         return False
     try:
@@ -128,7 +132,10 @@ def _is_verdict(output: NotebookNode, maximum: float) -> bool:
 
 
 def _is_fault(output: NotebookNode) -> bool:
-    """Return whether an output is a verdict that reports tampering or a bug in the checking code."""
+    """Return whether an output is a verdict without points because of tampering or a bug.
+
+    The bug is one in the checking code.
+    """
     record = output.get("data", {}).get(MIME)
     return isinstance(record, dict) and record.get("state") == "our error"
 

@@ -23,9 +23,10 @@ _STARTS, _CHECKS = re.compile(r"^start\(", re.M), re.compile(r"^check\(", re.M)
 
 
 def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: dict[str, str]) -> None:
-    """Let the fork server run the public parts of a lesson, for children that are forked later.
+    """Let the fork server run a rehearsal of a lesson, for children that are forked later.
 
-    `known` holds the exercises by name. `files` maps the assignment's files to contents in base64.
+    `known` maps exercise names to exercises. `files` maps relative paths of the assignment's files to contents in
+    base64.
     Raises CannotIsolate if the kernel refuses isolation, Ended if a child dies, RuntimeError if the fork server ends.
     """
     source, path = source_notebook(lesson, known), exercises.lesson_path(exercises.PACKAGED, lesson.name)
@@ -47,7 +48,8 @@ def warm_up(engine: Engine, lesson: Lesson, known: dict[str, Exercise], files: d
 def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Released], files: dict[str, str]) -> None:
     """Grade a lesson's notebook with the solutions, like a submission.
 
-    `released` holds the released cells by grade id. `files` maps the assignment's files to contents in base64.
+    `released` maps grade ids to the released cells. `files` maps relative paths of the assignment's files to contents
+    in base64.
     Raises UserError if the notebook does not get all points.
     """
     answers = judge.answers
@@ -67,7 +69,7 @@ def grade_solution(engine: Engine, judge: LessonJudge, released: dict[str, Relea
 
 
 def _solved(source: NotebookNode) -> NotebookNode:
-    """Return the English version of a source notebook, which contains the solutions."""
+    """Return the English version of a source notebook, with the solutions."""
     from traitlets.config import Config
 
     solved, _ = OneLanguage(config=Config(settings("en"))).preprocess(source, {})
@@ -77,7 +79,7 @@ def _solved(source: NotebookNode) -> NotebookNode:
 def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[str, str]) -> list[str]:
     """Return the names of the modules that a notebook with solutions imports, except the exercises.
 
-    The notebook is run in a child.
+    The notebook is run in a child to find out.
     """
     with engine.fork() as child:
         child.ask("begin", lesson=lesson.name, files=files)
@@ -90,9 +92,9 @@ def _imported(engine: Engine, lesson: Lesson, solved: NotebookNode, files: dict[
 
 
 def _plain_cells(source: NotebookNode) -> list[list[str]]:
-    """Return the sources of released code cells without checks: one list per language.
+    """Return a list per language with the sources of a lesson's released code cells.
 
-    The list of the second language ends with the last cell that differs from the first language.
+    Checks are left out. The second list ends with the last cell that differs from the first list.
     """
     first, *others = (
         [cell.source for cell in student_notebook(source, language).cells if cell.cell_type == "code"]

@@ -9,10 +9,10 @@ from .sanitize import Released, grade_id_of, source_of
 
 
 def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-    """Return the grade ids of graded cells of `new` whose answers are the same in `old`.
+    """Return the grade ids of graded cells in `new` whose answers are the same in `old`.
 
-    The parameters are notebooks. A cell that a student fills in is compared alone. A check may depend on any code above
-    it, so for a check all code must be equal.
+    `old` and `new` are notebooks. A cell that a student fills in is compared on its own. A check may depend on any code
+    above it. A check is therefore in the result only if all code is equal.
     """
     before, after = _sources(old), _sources(new)
     code_is_same = _code(old) == _code(new)
@@ -27,14 +27,14 @@ def unchanged_cells(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset
 
 
 def _named(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grade id and the cell, for each cell with a grade id."""
+    """Yield pairs of grade id and cell, for each cell with a grade id."""
     for cell in notebook["cells"]:
         if isinstance(cell, Mapping) and (name := grade_id_of(cell)):
             yield name, cell
 
 
 def _sources(notebook: Mapping[str, Any]) -> dict[str, str]:
-    """Return the sources of the cells with a grade id, by grade id."""
+    """Return a dict from grade id to source, for the cells with a grade id."""
     return {name: source_of(cell) for name, cell in _named(notebook)}
 
 
@@ -44,9 +44,9 @@ def _code(notebook: Mapping[str, Any]) -> list[str]:
 
 
 def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> dict[str, str]:
-    """Return the student's answers by grade id: the sources of cells that differ from the release.
+    """Return a dict from grade id to source, for the answer cells that differ from the release.
 
-    `released` holds the released cells by grade id.
+    `released` maps grade ids to the released cells.
     """
     sources = _sources(notebook)
     to_fill_in = {name: cell for name, cell in released.items() if (cell.solution or cell.task) and not cell.locked}
@@ -58,5 +58,8 @@ def answers_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) ->
 
 
 def has_cells_of(notebook: Mapping[str, Any], released: Mapping[str, Released]) -> bool:
-    """Return whether a notebook was made from the release: it has at least half of the cells in `released`."""
+    """Return whether a notebook has at least half of the cells in `released`.
+
+    It was then made from the release. `released` maps grade ids to the released cells.
+    """
     return 2 * len(_sources(notebook).keys() & released.keys()) >= max(len(released), 1)
