@@ -73,10 +73,11 @@ def test_both_languages_have_the_same_code_ids_and_grades(path):
 
 
 def copy_of(path: Path, folder: Path) -> Collection:
-    for each in ("lessons", "exercises"):
-        (folder / each).mkdir()
+    """Copies a lesson and its exercises without the key."""
+    (folder / "lessons").mkdir()
     shutil.copy(path, folder / "lessons" / "20_copied.py")
-    shutil.copy(COURSE.modules / f"{read(path).name}.py", folder / "exercises" / "copied.py")
+    package = COURSE.modules / read(path).name
+    shutil.copytree(package, folder / "exercises" / "copied", ignore=shutil.ignore_patterns("key.json", "__pycache__"))
     return Collection(folder / "lessons", folder / "exercises", folder)
 
 
@@ -132,7 +133,6 @@ def test_the_key_on_disk_is_kept_when_it_agrees_to_the_tolerance(tmp_path):
     collection = copy_of(SOURCES[0], tmp_path)
     (lesson,) = collection.read()
     path = collection.key(lesson)
-    path.parent.mkdir()
     path.write_text(collection.files(lesson)[path], encoding="utf-8")
     shifted = re.sub(r"(\d\.\d{13})\d+", r"\1", path.read_text(encoding="utf-8"))
     assert shifted != path.read_text(encoding="utf-8")
@@ -158,7 +158,6 @@ def test_a_budget_in_the_key_on_disk_may_be_used_more_or_less(tmp_path, now_used
     def changed(budget: re.Match[str]) -> str:
         return f'"at_most": {budget[1]}, "used": {now_used(int(budget[1]), int(budget[2]))}'
 
-    path.parent.mkdir()
     path.write_text(re.sub(r'"at_most": (\d+), "used": (\d+)', changed, files[path]), encoding="utf-8")
     assert path in stale(files)
     assert (path not in stale(collection.files(lesson))) == agrees

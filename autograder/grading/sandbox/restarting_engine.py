@@ -19,7 +19,7 @@ class NoForkServer(UserError):
 
 
 class RestartingEngine:
-    """An engine for any number of threads, replaced if its fork server dies.
+    """A thread-safe engine that is replaced if its fork server dies.
 
     If the fork server of the first engine dies, a second engine is started. There is no third engine. `starting` is a
     fork server whose process has been started, for the first engine.

@@ -16,6 +16,7 @@ from pathlib import Path
 from nbformat.notebooknode import NotebookNode
 
 from ...authoring.source import Lesson
+from ...checking.allocations import live_bytes
 from ...checking.exercise import Exercise
 from ...errors import UserError
 from ..course import hidden_cases as hidden
@@ -75,6 +76,8 @@ class Grader:
         self._tested: dict[Job, Engine] = {}  # the engine that passed the self-test, by job
         self._preparing = threading.Lock()
         self._lock = SharedLock()
+        with live_bytes():  # torch complains on stderr if a thread is the first to use the profiler
+            pass
 
     def close(self) -> None:
         """Kill the fork server and all its children."""
