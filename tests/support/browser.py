@@ -28,7 +28,8 @@ def chromium():
 def jupyterlab(work, language):
     """JupyterLab on `work`, started by `open_lab` with settings of nobody; gives its address."""
     opened = f"open_lab(Path({str(work)!r}), {language!r})"
-    script = f"from pathlib import Path; from autograder.learner.lab import open_lab; {opened}"
+    interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # off in background jobs
+    script = f"{interruptible}; from pathlib import Path; from autograder.learner.lab import open_lab; {opened}"
     nobody = work.parent / "nobody"
     env = {
         **os.environ,
