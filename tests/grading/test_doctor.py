@@ -1,4 +1,4 @@
-"""`autograder doctor` as root, as an ordinary user, and without namespaces."""
+"""`autograder doctor` as root, as an ordinary user, without namespaces and without Linux."""
 
 from __future__ import annotations
 
@@ -41,3 +41,22 @@ def test_a_machine_that_forbids_namespaces() -> None:
     assert said.stdout.startswith("✗ answers cannot be isolated")
     assert "sysctl -w user.max_user_namespaces=15000" in said.stdout
     assert "--isolation=none" in said.stdout
+
+
+OTHER_SYSTEM = """\
+import os, sys, torch
+sys.platform = "darwin"
+for name in ("sched_getaffinity", "sched_setaffinity", "pidfd_open"):
+    delattr(os, name)
+from autograder.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["grade", "."], ["grade", ".", "--isolation=none"]])
+def test_another_system_than_linux(command: list[str], tmp_path) -> None:
+    script = [sys.executable, "-c", OTHER_SYSTEM, *command]
+    said = subprocess.run(script, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert said.returncode == 1
+    assert "grade in a Docker container or on a Linux machine" in said.stdout + said.stderr
+    assert "Traceback" not in said.stderr
