@@ -15,9 +15,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text(
-        "Edits that autograd notices, and edits that it does not", "Изменения, которые autograd замечает и не замечает"
-    ),
+    title=Text("Edits that autograd sees, and does not", "Изменения, которые autograd видит и не видит"),
     kind="complete",
     core=True,
     difficulty=2,
