@@ -69,7 +69,8 @@ class FakeScaler:
             "calls",
             1,
             en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
-            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют масштаб.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют "
+            "масштаб.",
         ),
     ],
     hints=[
@@ -78,7 +79,8 @@ class FakeScaler:
             "Во сколько раз норма `.grad` после `scaler.scale(loss).backward()` больше настоящей?",
         ),
         Text(
-            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before clipping.",
+            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before "
+            "clipping.",
             "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
         ),
         Text(
@@ -111,8 +113,8 @@ def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
-    ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
+    en="The gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
+    ru="Градиент отсекается ещё масштабированным: он в 65 536 раз длиннее и укорачивается всегда.",
 )
 def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -122,9 +124,9 @@ def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, 
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
-    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно "
-    "вызвать только один раз.",
+    en="`unscale_` runs more than once, for example in the loop. It may be called once between two updates.",
+    ru="Метод `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно вызвать "
+    "только один раз.",
 )
 def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -137,8 +139,8 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
-    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
+    en="The scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
+    ru="До оптимизатора дошёл масштабированный градиент: шаг в 65 536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -147,8 +149,8 @@ def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, ma
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
-    ru="Похоже, что значение функции потерь не масштабировали, а градиент разделили: шаг в 65536 раз короче нужного.",
+    en="The loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
+    ru="Потери не масштабированы, а градиент разделён на масштаб: шаг в 65 536 раз короче нужного.",
 )
 def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -159,8 +161,9 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `update()` runs more than once, perhaps for every micro-batch. Within a window the scale must stay.",
-    ru="Похоже, что `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб не меняют.",
+    en="`update()` runs more than once, for example for every micro-batch. Within a window the scale has to stay.",
+    ru="Метод `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб менять "
+    "нельзя.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
