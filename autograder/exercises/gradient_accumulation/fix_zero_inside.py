@@ -52,7 +52,7 @@ fix_zero_inside.cases(training_cases)
 @fix_zero_inside.mistake(
     en="The gradients are still cleared before every `backward()`; whether to None or to zero makes no difference. A "
     "window may clear them once.",
-    ru="Градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. За окно их можно "
+    ru="Градиенты по-прежнему обнуляются перед каждым `backward()`; None там или нули — неважно. За окно их можно "
     "обнулить только один раз.",
 )
 def still_clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:

@@ -98,7 +98,7 @@ def weighs_alike(model: torch.nn.Module, batches: Batches) -> None:
 
 @token_mean.mistake(
     en="Micro-batches are weighted by their sequences, or by all positions, padding included.",
-    ru="Вес микробатча — число последовательностей или всех позиций вместе с паддингом.",
+    ru="Вес микробатча — число последовательностей или всех позиций вместе с паддингом.",
 )
 def weighs_by_sequences(model: torch.nn.Module, batches: Batches) -> None:
     _accumulate_weighted(model, batches, len)

@@ -114,7 +114,7 @@ def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches
 
 @unscale_then_clip.mistake(
     en="The gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
-    ru="Градиент отсекается ещё масштабированным: он в 65 536 раз длиннее и укорачивается всегда.",
+    ru="Градиент отсекается ещё масштабированным: он в 65 536 раз длиннее и укорачивается всегда.",
 )
 def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -140,7 +140,7 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
 
 @unscale_then_clip.mistake(
     en="The scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
-    ru="До оптимизатора дошёл масштабированный градиент: шаг в 65 536 раз длиннее нужного или отсечён.",
+    ru="До оптимизатора дошёл масштабированный градиент: шаг в 65 536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -150,7 +150,7 @@ def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, ma
 
 @unscale_then_clip.mistake(
     en="The loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
-    ru="Потери не масштабированы, а градиент разделён на масштаб: шаг в 65 536 раз короче нужного.",
+    ru="Потери не масштабированы, а градиент разделён на масштаб: шаг в 65 536 раз короче нужного.",
 )
 def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)

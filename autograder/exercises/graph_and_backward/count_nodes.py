@@ -151,7 +151,7 @@ def walks_a_tree(tensor: Tensor) -> int:
 
 @count_nodes.mistake(
     en="The first node, the tensor's own `grad_fn`, was left out.",
-    ru="Пропущен первый узел — `grad_fn` самого тензора.",
+    ru="Пропущен первый узел — `grad_fn` самого тензора.",
 )
 def forgets_the_root(tensor: Tensor) -> int:
     return len(graph_nodes(tensor)) - 1
@@ -159,7 +159,7 @@ def forgets_the_root(tensor: Tensor) -> int:
 
 @count_nodes.mistake(
     en="The nodes of the leaves were left out. `AccumulateGrad` is a node too.",
-    ru="Пропущены узлы листьев. Но `AccumulateGrad` — тоже узел.",
+    ru="Пропущены узлы листьев. Но `AccumulateGrad` — тоже узел.",
 )
 def leaves_out_leaves(tensor: Tensor) -> int:
     return len(graph_nodes(tensor)) - len(leaves_behind(tensor))
@@ -188,7 +188,7 @@ def follows_first_inputs(tensor: Tensor) -> int:
 
 @count_nodes.mistake(
     en="Nodes of the same name were taken for one. Two multiplications are two nodes.",
-    ru="Узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
+    ru="Узлы с одинаковым именем приняты за один. Два умножения — это два узла.",
 )
 def counts_names(tensor: Tensor) -> int:
     return len({node.name() for node in graph_nodes(tensor)})

@@ -84,7 +84,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 
 @fix_shared_gradients.mistake(
     en="`v` was saved by a copy, but two gradients are still one tensor: both factors went into it.",
-    ru="Тензор `v` защищён копией, но два градиента — по-прежнему один тензор: в него вошли оба множителя.",
+    ru="Тензор `v` защищён копией, но два градиента — по-прежнему один тензор: в него вошли оба множителя.",
 )
 def copies_v_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v.clone(), materialize_grads=True)
@@ -206,7 +206,7 @@ def puts_v_right_afterwards(y: Tensor, inputs: list[Tensor], v: Tensor, factors:
 @fix_shared_gradients.mistake(
     en="The values are right, but one gradient is still `v` itself, multiplied in place: a copy of the others does not "
     "help it.",
-    ru="Значения верны, но один градиент — по-прежнему сам `v`, умноженный на месте: копировать только остальные "
+    ru="Значения верны, но один градиент — по-прежнему сам `v`, умноженный на месте: копировать только остальные "
     "недостаточно.",
 )
 def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:

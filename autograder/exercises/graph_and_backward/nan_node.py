@@ -151,7 +151,7 @@ def _recursion_order(loss: Tensor) -> list[Any]:
     en="A leaf's node was named, which only receives the NaN. Either the last node with a NaN was taken, or `given` "
     "and `received` were mixed up, or all hooks see the same `node`: the one where the loop ended.",
     ru="Назван узел листа, а он NaN только получает. Либо взят последний узел с NaN, либо перепутаны `given` и "
-    "`received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
+    "`received`, либо все хуки видят один и тот же `node` — тот, на котором закончился цикл.",
 )
 def names_the_last(loss: Tensor) -> str | None:
     return next((name for name, _, nan, _ in reversed(_record_nodes(loss)) if nan), None)
@@ -245,7 +245,7 @@ def names_the_root(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="A gradient was counted only when all of its entries are NaN. One is enough.",
-    ru="Градиент учитывается, только если NaN — все его элементы. Но достаточно и одного.",
+    ru="Градиент учитывается, только если NaN — все его элементы. Но достаточно и одного.",
 )
 def wants_every_entry_nan(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -304,7 +304,7 @@ def looks_at_the_first_gradient(loss: Tensor) -> str | None:
 
 @nan_node.mistake(
     en="The node itself was returned, not its name: `node.name()` is a `str`.",
-    ru="Возвращён сам узел, а не его имя: `node.name()` — это `str`.",
+    ru="Возвращён сам узел, а не его имя: `node.name()` — это `str`.",
 )
 def returns_the_node(loss: Tensor) -> Any:
     nodes = {node.name(): node for node in graph_nodes(loss)}

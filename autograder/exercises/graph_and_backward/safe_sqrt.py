@@ -113,7 +113,7 @@ def clamps_at_a_little(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="NaN was multiplied by 0. The product is NaN again, in the value itself.",
-    ru="NaN умножается на 0. Произведение — снова NaN, уже в самом значении.",
+    ru="NaN умножается на 0. Произведение — снова NaN, уже в самом значении.",
 )
 def multiplies_by_a_mask(x: Tensor) -> Tensor:
     return x.sqrt() * (x > 0)
@@ -221,7 +221,7 @@ def takes_the_root_of_the_magnitude(x: Tensor) -> Tensor:
 @safe_sqrt.mistake(
     en="Only negative numbers are kept out of `sqrt`. At 0 its derivative is infinite, and 0 times infinity is NaN.",
     ru="Отрицательные числа в `sqrt` больше не попадают, а ноль попадает. Производная в нём бесконечна, а 0, "
-    "умноженный на бесконечность, — это NaN.",
+    "умноженный на бесконечность, — это NaN.",
 )
 def takes_the_magnitude(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.abs().sqrt(), 0.0)

@@ -134,7 +134,7 @@ def counts_entries_of_saves(f: Function, x: Tensor, parameters: Sequence[Tensor]
     en="A view was counted by its own entries. It keeps the storage it lies in: a slice more than it shows, the result "
     "of `expand` less.",
     ru="Представление учтено по его собственным элементам. Но оно удерживает хранилище, в котором лежит: у среза это "
-    "больше, чем в нём видно, а у результата `expand` — меньше.",
+    "больше, чем в нём видно, а у результата `expand` — меньше.",
 )
 def counts_entries_of_tensors(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), nbytes(t)))(f, x, parameters)
@@ -195,7 +195,7 @@ def counts_calls(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
 
 @count_saved.mistake(
     en="Four bytes were assumed for every entry. A float64 takes eight, a boolean one.",
-    ru="Размер любого элемента принят за четыре байта. Но float64 занимает восемь, а логическое значение — один.",
+    ru="Размер любого элемента принят за четыре байта. Но float64 занимает восемь, а логическое значение — один.",
 )
 def assumes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes() // t.element_size() * 4))(

@@ -141,7 +141,7 @@ def _raise_name_error(t: Tensor) -> object:
     en="The name in `torch.save` was mended, but `return x` was left. When an operation saves its result, the graph "
     "then holds a tensor that holds the graph, and the garbage collector does not see it.",
     ru="Имя в `torch.save` исправлено, а `return x` осталось. Если операция сохраняет свой результат, граф держит "
-    "тензор, а тензор — граф, и сборщик мусора этого не видит.",
+    "тензор, а тензор — граф, и сборщик мусора этого не видит.",
 )
 def mends_the_name(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(_keep)(f, x, threshold)

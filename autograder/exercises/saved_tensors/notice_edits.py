@@ -149,7 +149,7 @@ def does_not_look(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="The tensor itself is kept beside its version. When it is the operation's own result, it holds the graph that "
     "holds it, and nothing is freed.",
-    ru="Рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — его, и "
+    ru="Рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — его, и "
     "память не освобождается.",
 )
 def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
@@ -198,7 +198,7 @@ def saves_a_copy(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="The numbers are compared with a copy. That shows the change, at the price of a second tensor; the version "
     "counter is one number.",
-    ru="Числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик версий — это "
+    ru="Числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик версий — это "
     "одно число.",
 )
 def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
@@ -210,7 +210,7 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
 
 @notice_edits.mistake(
     en="The change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without hooks.",
-    ru="Изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
+    ru="Изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
 )
 def raises_value_error(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, ValueError)
@@ -219,7 +219,7 @@ def raises_value_error(f: Function, x: Tensor) -> Tensor:
 @notice_edits.mistake(
     en="The change is noticed by an `assert`, which raises an AssertionError. It has to be a RuntimeError, as without "
     "hooks.",
-    ru="Изменение замечено с помощью `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
+    ru="Изменение замечено с помощью `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
 )
 def asserts(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, AssertionError)

@@ -102,7 +102,7 @@ predict_hooks.wrong(
     "unpacks_once",
     {"unpacks of x ** 2 in two backward passes": 1},
     en="`unpack` was expected to run only once. It runs at each use: two backward passes, two calls.",
-    ru="Ожидалось, что `unpack` вызывается только однажды. Но он вызывается при каждом обращении: два обратных прохода "
+    ru="Ожидалось, что `unpack` вызывается только однажды. Но он вызывается при каждом обращении: два обратных прохода "
     "— два вызова.",
 )
 

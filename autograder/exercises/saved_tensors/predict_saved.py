@@ -87,7 +87,7 @@ predict_saved.wrong(
     dict.fromkeys(("x.relu()", "x.sin()"), 2 * _INPUT),
     en="The input and the result were both counted. Each of these operations keeps one of the two: `relu` its result, "
     "`sin` its input.",
-    ru="Учтены и вход, и результат. Но каждая из этих операций хранит что-то одно: `relu` — результат, `sin` — вход.",
+    ru="Учтены и вход, и результат. Но каждая из этих операций хранит что-то одно: `relu` — результат, `sin` — вход.",
 )
 
 

@@ -219,7 +219,7 @@ def unpacks_halves(f: Function, x: Tensor) -> Tensor:
 @save_in_half.mistake(
     en="`unpack` returns float32 whatever was saved. A float64 tensor has to come back as float64, an index as an "
     "index.",
-    ru="Хук `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как индекс.",
+    ru="Хук `unpack` всегда возвращает float32. Тензор float64 должен вернуться как float64, а индекс — как индекс.",
 )
 def unpacks_float32(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
@@ -342,7 +342,7 @@ def leaves_x_as_it_is(f: Function, x: Tensor) -> Tensor:
     en="A tensor that is not made smaller is kept without `detach()`. When it is the operation's own result, it holds "
     "its graph and the graph holds it: nothing is freed. `t.half()` of a float16 tensor is that tensor too.",
     ru="Тензор, который не уменьшается, хранится без `detach()`. Если это результат той же операции, он держит граф, а "
-    "граф — его, и память не освобождается. Для тензора float16 результат `t.half()` — тоже он сам.",
+    "граф — его, и память не освобождается. Для тензора float16 результат `t.half()` — тоже он сам.",
 )
 def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(

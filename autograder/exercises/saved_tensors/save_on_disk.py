@@ -304,7 +304,7 @@ def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 @save_on_disk.mistake(
     en="Addresses of first entries are compared. A view need not begin where its storage does: "
     "`untyped_storage().data_ptr()` is the address of the storage.",
-    ru="Сравниваются адреса первых элементов. Представление может начинаться не с начала хранилища: адрес хранилища — "
+    ru="Сравниваются адреса первых элементов. Представление может начинаться не с начала хранилища: адрес хранилища — "
     "`untyped_storage().data_ptr()`.",
 )
 def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
