@@ -62,10 +62,8 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
         aspect(
             "live_bytes",
             2,
-            en="At no moment is more than one micro-batch's graph in memory (bytes, for 6 micro-batches of 64 "
-            "samples).",
-            ru="В памяти никогда не больше одного графа, графа одного микробатча (байты, для 6 микробатчей по 64 "
-            "примера).",
+            en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
+            ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
         ),
         aspect(
             "mean_loss",

@@ -149,8 +149,8 @@ def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, ma
 
 
 @unscale_then_clip.mistake(
-    en="The loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
-    ru="Потери не масштабированы, а градиент разделён на масштаб: шаг в 65 536 раз короче нужного.",
+    en="`unscale_` ran although no loss had been scaled: `scaler.scale(loss)` is missing, or comes later.",
+    ru="Метод `unscale_` вызван, хотя масштабирования ещё не было: `scaler.scale(loss)` пропущен или вызван позже.",
 )
 def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -161,9 +161,8 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="`update()` runs more than once, for example for every micro-batch. Within a window the scale has to stay.",
-    ru="Метод `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб менять "
-    "нельзя.",
+    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends a window.",
+    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается окно.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()

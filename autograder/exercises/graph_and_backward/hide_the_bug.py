@@ -133,9 +133,8 @@ def uses_everything_once(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="The derivative is infinite or NaN: it is so at one of the nodes, and multiplying the result by 0 does not "
-    "help.",
-    ru="Производная бесконечна или NaN: такова она у одного из узлов, и умножение результата на 0 не спасает.",
+    en="The derivative is NaN: some node gives NaN, or an infinity that another one multiplies by 0.",
+    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
 )
 def derivative_is_nan(x: Tensor) -> Tensor:
     return (x - x).sqrt() * 0 + x * x
