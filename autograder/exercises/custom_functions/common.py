@@ -39,26 +39,26 @@ SECOND_ASPECTS = [
         2,
         en="The second derivative of an expression with the function `f` in it, here `f(x)**2 + x * f(x)`, is right. "
         "(`v` and `w` are what arrives in the first and in the second backward pass.)",
-        ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (`v` и "
-        "`w` — то, что приходит в первый и во второй обратный проход.)",
+        ru="Верна вторая производная выражения, в которое входит функция `f`: здесь это `f(x)**2 + x * f(x)`. (Векторы "
+        "`v` и `w` приходят в первый и во второй обратный проход.)",
     ),
 ]
 
 STATE_OUTSIDE_CTX = Text(
-    "It looks as if what `backward` needs is kept on the class or in a global variable. All calls share those, so a "
-    "second call overwrites what the first one needs; each call has its own `ctx`.",
-    "Похоже, что нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех "
-    "вызовов общее, и второй вызов затирает то, что нужно первому; `ctx` у каждого вызова свой.",
+    "What `backward` needs is kept on the class or in a global variable. All calls share those, so a second call "
+    "overwrites what the first one needs; each call has its own `ctx`.",
+    "Нужное для `backward` хранится в самом классе или в глобальной переменной. Такое место у всех вызовов общее, и "
+    "второй вызов затирает то, что нужно первому; объект `ctx` у каждого вызова свой.",
 )
 
 OVERWRITES_INPUT = Text(
-    "It looks as if `forward` computes in place and writes over its input, a tensor that belongs to the caller.",
-    "Похоже, что `forward` выполняет вычисление на месте и записывает результат поверх входа, а это чужой тензор.",
+    "`forward` computes in place and writes over its input, a tensor that belongs to the caller.",
+    "В `forward` вычисление выполнено на месте, и результат записан поверх входа, а это чужой тензор.",
 )
 
 EDITS_GRAD_OUTPUT = Text(
-    "It looks as if `backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    "Похоже, что `backward` выполняет вычисление на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    "`backward` computes in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    "В `backward` вычисление выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 
 MEMORY_ENTRIES = 5000  # size of the tensor on which memory is measured

@@ -51,8 +51,8 @@ from .common import (
     ],
     hints=[
         Text(
-            "Which tensor does the line with `*=` change, and who else reads it?",
-            "Какой тензор меняет строка с `*=` и кто ещё его читает?",
+            "Which tensor does the line with `*=` change, and which other operations read it?",
+            "Какой тензор меняется в строке с `*=` и какие ещё операции его читают?",
         ),
         Text(
             "`g = grad_output` and `grad_output.detach()` are the same memory under another name. A new tensor comes "
@@ -126,10 +126,10 @@ class leaky_in_place(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
+    en="`grad_output` is still what is changed: before it is copied, or under another name. Another variable, "
     "`detach()`, a view or `contiguous()` gives no new memory.",
-    ru="Похоже, что меняется по-прежнему сам `grad_output`: ещё до копирования или под другим именем. Другая "
-    "переменная, `detach()`, представление и `contiguous()` не дают новой памяти.",
+    ru="Меняется по-прежнему сам `grad_output`: до копирования или под другим именем. Другая переменная, `detach()`, "
+    "представление и `contiguous()` не дают новой памяти.",
 )
 class another_name(_Leaky):
     @staticmethod
@@ -140,8 +140,8 @@ class another_name(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is changed and divided back afterwards. With a `slope` of 0 that is 0/0.",
-    ru="Похоже, что `grad_output` сначала изменён, а потом восстановлен делением. При `slope`, равном 0, это 0/0.",
+    en="`grad_output` was changed and divided back afterwards. With a `slope` of 0 that is 0/0.",
+    ru="Тензор `grad_output` сначала изменён, а потом восстановлен делением. При `slope`, равном 0, это 0/0.",
 )
 class divides_back(_Leaky):
     @staticmethod
@@ -168,8 +168,8 @@ class returns_the_original(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if a copy is made and returned, and the original is what is multiplied.",
-    ru="Похоже, что копия сделана и возвращается, а умножается исходный тензор.",
+    en="A copy was made and returned, but it is the original that was multiplied.",
+    ru="Копия создана и возвращается, но умножен исходный тензор.",
 )
 class edits_the_original(_Leaky):
     @staticmethod
@@ -180,8 +180,8 @@ class edits_the_original(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if the copy is multiplied by `slope` everywhere, for positive inputs as well.",
-    ru="Похоже, что копия умножена на `slope` всюду, в том числе там, где вход положителен.",
+    en="The copy is multiplied by `slope` everywhere, for positive inputs as well.",
+    ru="Копия умножена на `slope` всюду, в том числе там, где вход положителен.",
 )
 class scales_everywhere(_Leaky):
     @staticmethod
@@ -190,8 +190,8 @@ class scales_everywhere(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `slope` is applied on the wrong side: where the input is positive.",
-    ru="Похоже, что `slope` применяется не с той стороны: там, где вход положителен.",
+    en="`slope` is applied on the wrong side: where the input is positive.",
+    ru="Множитель `slope` применён не с той стороны: там, где вход положителен.",
 )
 class wrong_side(_Leaky):
     @staticmethod
@@ -200,8 +200,8 @@ class wrong_side(_Leaky):
 
 
 @leaky_function.mistake(
-    en="It looks as if `grad_output` is multiplied by the mask: where the input is negative 0 comes out, not `slope`.",
-    ru="Похоже, что `grad_output` умножается на маску: у отрицательных входов получается 0 вместо `slope`.",
+    en="`grad_output` was multiplied by the mask: where the input is negative, 0 comes out instead of `slope`.",
+    ru="Тензор `grad_output` умножен на маску: у отрицательных входов получается 0 вместо `slope`.",
 )
 class mask_instead_of_slope(_Leaky):
     @staticmethod

@@ -69,22 +69,24 @@ class _ReadCounter(TorchDispatchMode):
         aspect(
             "gradients",
             2,
-            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own shape.",
-            ru="`Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
+            en="`Product.apply(a, b)` is `a * b`, and each input that requires grad gets its own gradient, in its own "
+            "shape.",
+            ru="Значение `Product.apply(a, b)` равно `a * b`, и каждый вход, который требует градиента, получает свой "
             "градиент, той же формы, что и он сам.",
         ),
         aspect(
             "reads_for_nobody",
             1,
-            en="When one input does not require grad, no operation of `backward` works on its gradient. (Counted: "
-            "operations that read the other input, which only that gradient needs.)",
+            en="When one input does not require grad, no operation of `backward` works on its gradient. (The check "
+            "counts operations that read the other input: only that gradient needs it.)",
             ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
             "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
         ),
     ],
     hints=[
         Text(
-            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each case?",
+            "With `b` held fixed, how fast does `a * b` grow with `a`? And which of the two is a constant in each "
+            "case?",
             "Если `b` не меняется, как быстро растёт `a * b` с ростом `a`? И какой из двух множителей постоянен в "
             "каждом случае?",
         ),
@@ -168,9 +170,8 @@ class product_over_the_input(Function):
 
 
 @product_function.mistake(
-    en="It looks as if only one of the two gradients is ever computed, although both are asked for when both inputs require "
-    "grad.",
-    ru="Похоже, что всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
+    en="Only one of the two gradients is ever computed. When both inputs require grad, both are asked for.",
+    ru="Всегда вычисляется только один из двух градиентов. Когда градиента требуют оба входа, нужны оба.",
 )
 class either_or(Function):
     @staticmethod
@@ -213,8 +214,8 @@ class multiplies_in_place(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the two gradients are swapped: the gradient of `a` is `grad_output` times `b`, and stands first.",
-    ru="Похоже, что градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
+    en="The two gradients are swapped. The gradient of `a` is `grad_output` times `b` and stands first.",
+    ru="Градиенты переставлены. Первым должен стоять градиент по `a`: `grad_output`, умноженный на `b`.",
 )
 class swapped(Function):
     @staticmethod
@@ -230,8 +231,8 @@ class swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the two gradients are returned in the wrong order: that of `a`, the first argument, stands first.",
-    ru="Похоже, что градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
+    en="The two gradients were returned in the wrong order: that of `a`, the first argument, stands first.",
+    ru="Градиенты возвращаются не в том порядке: первым должен стоять градиент по `a`, первому аргументу.",
 )
 class returned_in_wrong_order(Function):
     @staticmethod
@@ -248,10 +249,10 @@ class returned_in_wrong_order(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `backward` returns a single gradient (a list counts as one). It returns a tuple, with one gradient "
-    "for each argument of `apply`.",
-    ru="Похоже, что `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному "
-    "градиенту на каждый аргумент `apply`.",
+    en="`backward` returns a single gradient (a list counts as one). It has to return a tuple, with one gradient for "
+    "each argument of `apply`.",
+    ru="Метод `backward` возвращает один градиент (список считается за один). Нужен кортеж, по одному градиенту на "
+    "каждый аргумент `apply`.",
 )
 class one_gradient(Function):
     @staticmethod
@@ -265,8 +266,8 @@ class one_gradient(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
-    ru="Похоже, что `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
+    en="`backward` returns the partial derivatives alone. Each has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только частные производные. Каждую нужно умножить на `grad_output`.",
 )
 class local_derivatives(Function):
     @staticmethod
@@ -281,8 +282,8 @@ class local_derivatives(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `grad_output` is passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
-    ru="Похоже, что `grad_output` передаётся обоим входам без изменений. Так было бы у суммы `a + b`.",
+    en="`grad_output` was passed on to both inputs unchanged. That is the derivative of a sum, `a + b`.",
+    ru="Тензор `grad_output` передан обоим входам без изменений. Так было бы у суммы `a + b`.",
 )
 class derivative_of_a_sum(Function):
     @staticmethod
@@ -295,8 +296,8 @@ class derivative_of_a_sum(Function):
 
 
 @product_function.mistake(
-    en="It looks as if only the first input gets a gradient: the second entry is always None.",
-    ru="Похоже, что градиент получает только первый вход: на втором месте всегда None.",
+    en="Only the first input gets a gradient: the second entry is always None.",
+    ru="Градиент получает только первый вход, а на втором месте всегда стоит None.",
 )
 class second_is_none(Function):
     @staticmethod
@@ -310,9 +311,9 @@ class second_is_none(Function):
 
 
 @product_function.mistake(
-    en="It looks as if `None` comes back as soon as one of the two inputs does not require grad. The other one still needs "
-    "its gradient.",
-    ru="Похоже, что `None` возвращается, как только один из двух входов не требует градиента. Другому входу градиент "
+    en="`None` comes back as soon as one of the two inputs does not require grad. The other one still needs its "
+    "gradient.",
+    ru="Значение `None` возвращается, если хотя бы один из двух входов не требует градиента. Другому входу градиент "
     "по-прежнему нужен.",
 )
 class all_or_nothing(Function):
@@ -328,8 +329,8 @@ class all_or_nothing(Function):
 
 
 @product_function.mistake(
-    en="It looks as if the flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
-    ru="Похоже, что флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
+    en="The flags of `needs_input_grad` are mixed up: the first belongs to `a`, the first argument of `apply`.",
+    ru="Флаги `needs_input_grad` перепутаны: первый относится к `a`, первому аргументу `apply`.",
 )
 class flags_swapped(Function):
     @staticmethod
@@ -345,9 +346,8 @@ class flags_swapped(Function):
 
 
 @product_function.mistake(
-    en="It looks as if both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` says which.",
-    ru="Похоже, что оба градиента вычисляются всегда, даже когда нужен один. Какой нужен, сказано в "
-    "`ctx.needs_input_grad`.",
+    en="Both gradients are always computed, even when one is asked for. `ctx.needs_input_grad` tells which.",
+    ru="Оба градиента вычисляются всегда, даже когда нужен один. Какой именно, видно по `ctx.needs_input_grad`.",
 )
 class computes_both(Function):
     @staticmethod

@@ -17,7 +17,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
 
 
 @exercise(
-    title=Text("In place, and said so", "На месте и не тайком"),
+    title=Text("In place, and said so", "Изменение на месте, о котором autograd знает"),
     kind="complete",
     asks="ScaleInPlace",
     asks_for="class",
@@ -33,7 +33,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
         aspect(
             "gradients",
             2,
-            en="Gradients are right for whoever uses the tensor afterwards, under the name of the result or of the input, and "
+            en="Gradients are right whichever name is used afterwards, that of the result or that of the input, and "
             "`backward` leaves `grad_output` as it was.",
             ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
             "`backward` не меняет `grad_output`.",
@@ -45,7 +45,8 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
             "Откуда autograd узнает, что `forward` изменил свой вход?",
         ),
         Text(
-            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and after.",
+            "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and "
+            "after.",
             "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
             "тот же тензор.",
         ),
@@ -92,10 +93,10 @@ class _Scale(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `mark_dirty` is missing. Autograd then takes the result for a new tensor, and whoever goes on with "
-    "the input gets the gradient of a tensor that was not multiplied.",
-    ru="Похоже, что не вызван `mark_dirty`. Тогда autograd считает результат новым тензором, и если дальше "
-    "используют вход, получается градиент, в котором умножение не учтено.",
+    en="`mark_dirty` was not called. Autograd takes the result for a new tensor, and if the input is used further, its "
+    "gradient does not account for the multiplication.",
+    ru="Не вызван `mark_dirty`. Autograd считает результат новым тензором, и если дальше используют вход, получается "
+    "градиент, в котором умножение не учтено.",
 )
 class says_nothing(_Scale):
     @staticmethod
@@ -120,8 +121,8 @@ class scale_on_the_class(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if a new tensor is computed. The input itself is to be changed, and returned.",
-    ru="Похоже, что вычисляется новый тензор. Изменить и вернуть нужно сам вход.",
+    en="A new tensor was computed. The input itself was to be changed and returned.",
+    ru="Вычислен новый тензор. Изменить и вернуть нужно было сам вход.",
 )
 class out_of_place(_Scale):
     @staticmethod
@@ -131,9 +132,9 @@ class out_of_place(_Scale):
 
 
 @scale_function.mistake(
-    en="It looks as if the input is changed and something else returned, a copy or nothing. A tensor marked dirty has "
-    "to be returned.",
-    ru="Похоже, что вход изменён, а возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
+    en="The input was changed, but something else was returned, a copy or nothing. A tensor marked dirty has to be "
+    "returned.",
+    ru="Вход изменён, но возвращается что-то другое: копия или ничего. Отмеченный тензор нужно вернуть.",
 )
 class returns_a_copy(_Scale):
     @staticmethod
@@ -144,8 +145,8 @@ class returns_a_copy(_Scale):
 
 
 @scale_function.mistake(
-    en="It looks as if `backward` returns one entry. `apply` had two arguments; for the number, return None.",
-    ru="Похоже, что `backward` возвращает одно значение. У `apply` два аргумента; для числа верните None.",
+    en="`backward` returns one entry. `apply` has two arguments, and None belongs to the number.",
+    ru="Метод `backward` возвращает одно значение. Но аргументов у `apply` два, и числу соответствует None.",
 )
 class one_entry_for_two(Function):
     @staticmethod
@@ -160,8 +161,8 @@ class one_entry_for_two(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
-    ru="Похоже, что `backward` умножает на месте и тем самым меняет `grad_output`, а это чужой тензор.",
+    en="`backward` multiplies in place and so changes `grad_output`, a tensor that belongs to the caller.",
+    ru="В `backward` умножение выполнено на месте, и тем самым изменён `grad_output`, а это чужой тензор.",
 )
 class scales_grad_output(Function):
     @staticmethod
@@ -176,8 +177,8 @@ class scales_grad_output(Function):
 
 
 @scale_function.mistake(
-    en="It looks as if `factor` is missing in `backward`: the gradient passes unscaled.",
-    ru="Похоже, что в `backward` не хватает `factor`: градиент проходит без умножения.",
+    en="`factor` is missing in `backward`: the gradient passes unscaled.",
+    ru="В `backward` не хватает множителя `factor`: градиент проходит без умножения.",
 )
 class passes_unscaled(Function):
     @staticmethod

@@ -71,8 +71,8 @@ def _filled_memory() -> Iterator[None]:
         Text(
             "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
             "whatever `w` is.",
-            "`torch.Tensor(2, 3)` просит место под 2 × 3 числа и ничего туда не пишет. Его dtype — float32, каким бы ни "
-            "был `w`.",
+            "`torch.Tensor(2, 3)` выделяет место под 2 × 3 числа и ничего туда не записывает. Его dtype — float32, "
+            "каким бы ни был `w`.",
         ),
         Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
     ],
@@ -114,53 +114,52 @@ def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum still starts from memory that nobody filled. `empty_like`, too, writes nothing.",
-    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти. `empty_like` тоже ничего туда не пишет.",
+    en="The sum still starts from memory that nothing has filled. `empty_like` writes nothing either.",
+    ru="Сумма по-прежнему начинается с незаполненной памяти. Функция `empty_like` тоже ничего туда не записывает.",
 )
 def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum still starts from memory that nobody filled, and is float32 whatever `w` is. `torch.empty` "
-    "and the old constructors ask for room and write nothing.",
-    ru="Похоже, что сумма по-прежнему начинается с незаполненной памяти, и её dtype — float32, каким бы ни был `w`. "
-    "`torch.empty` и старые конструкторы просят место и ничего туда не пишут.",
+    en="The sum still starts from memory that nothing has filled, and is float32 whatever `w` is. `torch.empty` and "
+    "the old constructors ask for room and write nothing.",
+    ru="Сумма по-прежнему начинается с незаполненной памяти, а её dtype — float32, каким бы ни был `w`. Функция "
+    "`torch.empty` и старые конструкторы выделяют память и ничего туда не записывают.",
 )
 def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty(w.shape), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if NaN is replaced before the sum. NaN is only what torch writes there when asked to; otherwise fresh "
-    "memory may hold any numbers.",
-    ru="Похоже, что перед суммированием заменяется NaN. NaN лежит там, только если об этом попросить torch; обычно в "
-    "новой памяти могут быть любые числа.",
+    en="NaN was replaced before the sum. Fresh memory holds NaN only when torch is asked to write it there; otherwise "
+    "it may hold any numbers.",
+    ru="Перед суммированием заменены значения NaN. Они лежат там, только если попросить об этом torch; обычно в новой "
+    "памяти могут быть любые числа.",
 )
 def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False).nan_to_num(), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
-    ru="Похоже, что незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
+    en="Unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
+    ru="Незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
 )
 def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False) * 0, losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
-    ru="Похоже, что сумма начинается с нулей другого типа. `torch.zeros(w.shape)` — это float32, каким бы ни был `w`.",
+    en="The sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
+    ru="Сумма начинается с нулей другого типа. Тензор `torch.zeros(w.shape)` — всегда float32, каким бы ни был `w`.",
 )
 def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the shape became the data. `torch.tensor` makes a tensor of the numbers you hand it; a size goes "
-    "to `torch.zeros`.",
-    ru="Похоже, что форма передана как данные. `torch.tensor` делает тензор из переданных чисел; размер передают в "
+    en="The shape became the data. `torch.tensor` makes a tensor of the numbers it gets; a size goes to `torch.zeros`.",
+    ru="Форма передана как данные. Функция `torch.tensor` создаёт тензор из переданных чисел; размер передают в "
     "`torch.zeros`.",
 )
 def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -168,57 +167,56 @@ def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> T
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
-    ru="Похоже, что сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его "
-    "незачем.",
+    en="The sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
+    ru="Сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его незачем.",
 )
 def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros_like(w, requires_grad=True), losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
-    ru="Похоже, что сумма начинается с результата операции над `w`, например `w * 0`, и тянет за собой историю.",
+    en="The sum starts from a result of `w`, such as `w * 0`, and carries a history along.",
+    ru="Сумма начинается с результата операции над `w`, например `w * 0`, и поэтому у неё есть история.",
 )
 def starts_from_a_result(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w * 0, losses, w)
 
 
 @sum_gradients.mistake(
-    en="It looks as if the gradients carry a graph of their own, as with `create_graph=True`. The sum then requires grad.",
-    ru="Похоже, что у самих градиентов есть граф, как при `create_graph=True`. Тогда и сумма требует градиента.",
+    en="The gradients carry a graph of their own, as with `create_graph=True`. The sum therefore requires grad.",
+    ru="У самих градиентов есть граф, как при `create_graph=True`. Поэтому и сумма требует градиента.",
 )
 def records_the_gradients(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return sum((torch.autograd.grad(loss(), w, create_graph=True)[0] for loss in losses), torch.zeros(()))
 
 
 @sum_gradients.mistake(
-    en="It looks as if this is the mean of the gradients. Asked for is their sum.",
-    ru="Похоже, что это среднее градиентов. Нужна их сумма.",
+    en="The mean of the gradients was returned. Asked for is their sum.",
+    ru="Возвращено среднее градиентов, а нужна их сумма.",
 )
 def takes_the_mean(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w) / len(losses)
 
 
 @sum_gradients.mistake(
-    en="It looks as if only the last gradient comes back: each overwrites the one before.",
-    ru="Похоже, что возвращается только последний градиент: каждый затирает предыдущий.",
+    en="Only the last gradient comes back: each overwrites the one before.",
+    ru="Возвращается только последний градиент: каждый следующий записан поверх предыдущего.",
 )
 def keeps_the_last(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return torch.autograd.grad(losses[-1](), w)[0]
 
 
 @sum_gradients.mistake(
-    en="It looks as if only the gradient of the first loss comes back.",
-    ru="Похоже, что возвращается градиент только первой функции потерь.",
+    en="Only the gradient of the first loss comes back.",
+    ru="Возвращается градиент только первой функции потерь.",
 )
 def stops_at_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return torch.autograd.grad(losses[0](), w)[0]
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w.grad` is None in the end. The caller still needs what was there.",
-    ru="Похоже, что в конце `w.grad` равен None. Вызывающему коду ещё нужно то, что там лежало.",
+    en="`w.grad` is None at the end. The caller still needs what was there.",
+    ru="В конце `w.grad` равен None, а вызывающему коду ещё нужно то, что там лежало.",
 )
 def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     w.grad = None
@@ -226,8 +224,8 @@ def drops_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w` was told not to require grad any more. It was the sum that should not; `w` is still to be trained.",
-    ru="Похоже, что `w` больше не требует градиента. Не требовать его должна сумма; `w` ещё будут обучать.",
+    en="`w` was asked not to require grad any more. It is the sum that should not; `w` is still to be trained.",
+    ru="У тензора `w` выключен флаг. Не требовать градиента должна сумма, а `w` ещё будут обучать.",
 )
 def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     total = _add_gradients(torch.zeros_like(w, requires_grad=False), losses, w)
@@ -236,8 +234,8 @@ def freezes_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum was collected in `w.grad`, on top of what was there.",
-    ru="Похоже, что сумма собрана в `w.grad`, поверх того, что там уже лежало.",
+    en="The sum was collected in `w.grad`, on top of what was there.",
+    ru="Сумма собрана в `w.grad`, поверх того, что там уже лежало.",
 )
 def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
     for loss in losses:
@@ -246,8 +244,8 @@ def adds_to_the_old(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | N
 
 
 @sum_gradients.mistake(
-    en="It looks as if `w.grad` was cleared and used for the sum. The caller still needs what was there.",
-    ru="Похоже, что `w.grad` обнулён и использован для суммы. Вызывающему коду ещё нужно то, что там лежало.",
+    en="`w.grad` was cleared and used for the sum. The caller still needs what was there.",
+    ru="Поле `w.grad` обнулено и использовано для суммы, а вызывающему коду ещё нужно то, что там лежало.",
 )
 def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor | None:
     w.grad = None
@@ -257,8 +255,8 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
 
 
 @sum_gradients.mistake(
-    en="It looks as if the sum starts as another name for `w`: it is added to the weight itself.",
-    ru="Похоже, что сумма с самого начала — второе имя `w`: градиенты прибавляются к самому весу.",
+    en="The sum starts as another name for `w`: it is added to the weight itself.",
+    ru="Сумма с самого начала — второе имя тензора `w`: градиенты прибавляются к самому весу.",
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w.detach().zero_(), losses, w)
