@@ -57,6 +57,7 @@ from .common import (
             "bytes of the result are alive.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
             "только результат.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "result_edited_before_backward",

@@ -128,7 +128,7 @@ class _WrongIntermediate(_RightByInputs):
 
 
 class _WrongMixed(_RightByInputs):
-    """A Function that is wrong only where the gradient of `x` is differentiated by `k`."""
+    """A Function whose gradient of `x` is wrong if `k` differentiates it."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:

@@ -81,6 +81,7 @@ class _ReadCounter(TorchDispatchMode):
             "counts operations that read the other input: only that gradient needs it.)",
             ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
             "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
+            measured=Text("Operations that read the other input", "Операций, читающих другой вход"),
         ),
     ],
     hints=[

@@ -47,6 +47,7 @@ from .common import (
             "holds, and the bytes of the result.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64 в памяти остаются только результат и вход, который "
             "хранит вызывающий код.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect("second", 2, *SECOND_ASPECTS[2].says),
     ],

@@ -89,6 +89,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
             "layers, 3 batches).",
             ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; 4 скрытых "
             "слоя, 3 батча).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     rtol=1e-5,

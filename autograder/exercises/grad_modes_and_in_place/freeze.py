@@ -78,6 +78,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "hidden layers, 2 of them frozen).",
             ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
             "чисел, 2 слоя заморожены).",
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     hints=[

@@ -25,7 +25,12 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
             en="After every step the weights are those of training on the big batches.",
             ru="После каждого шага веса такие же, как при обучении на больших батчах.",
         ),
-        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+        aspect(
+            "backward_runs",
+            1,
+            *ONE_BACKWARD_EACH.says,
+            measured=ONE_BACKWARD_EACH.measured,
+        ),
     ],
     hints=[
         Text(

@@ -68,6 +68,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
             2,
             en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
             ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
             "mean_loss",

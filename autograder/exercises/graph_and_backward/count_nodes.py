@@ -94,6 +94,7 @@ def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
             ru="Обход не проходит повторно через узел, в котором уже был. Считаются чтения `next_functions` на "
             "цепочке из десяти удвоений.",
             after=("forgets", "nodes"),
+            measured=Text("Reads of `next_functions`", "Чтений `next_functions`"),
         ),
     ],
     hints=[

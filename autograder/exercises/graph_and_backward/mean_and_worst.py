@@ -84,6 +84,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[

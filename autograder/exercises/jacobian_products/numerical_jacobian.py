@@ -76,6 +76,7 @@ class BlackBox:
             1.5,
             en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
             ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
+            measured=Text("Error in units of 1e-9", "Ошибка в единицах 1e-9"),
         ),
         aspect(
             "x",

@@ -34,6 +34,7 @@ from .common import tracked
             1,
             en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
             ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
     ],
     hints=[

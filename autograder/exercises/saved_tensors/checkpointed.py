@@ -39,6 +39,7 @@ _SHALLOW, _DEEP = 7, 99
             0,
             en="After the backward pass nothing stays in memory but gradients (bytes left).",
             ru="После обратного прохода в памяти остаются только градиенты (осталось лишнего, байт).",
+            measured=Text("Bytes left", "Осталось байт"),
         ),
         aspect(
             "gradients",
@@ -51,6 +52,7 @@ _SHALLOW, _DEEP = 7, 99
             1,
             en="Each of 7 or 99 layers is called at most twice (the most calls of one layer).",
             ru="Каждый из 7 или 99 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
+            measured=Text("Calls of one layer", "Вызовов одного слоя"),
         ),
         aspect(
             "peak",
@@ -58,6 +60,7 @@ _SHALLOW, _DEEP = 7, 99
             en="The peak is at most 8.8 times the size of `x` with 7 layers, 23.4 times with 99 layers (bytes; `x` has "
             "1600).",
             ru="Пик не больше 8.8 размера `x` при 7 слоях и 23.4 размера при 99 слоях (байты; в `x` их 1600).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[
