@@ -306,7 +306,7 @@ class clip_without_the_ends(_Clip):
 
 @clip_function.mistake(
     en="The ends of the interval were counted as outside. -1 and 1 lie in [-1, 1].",
-    ru="Концы отрезка сочтены лежащими вне его. Но точки -1 и 1 принадлежат отрезку [-1, 1].",
+    ru="Концы отрезка отнесены к внешним точкам. Но -1 и 1 принадлежат отрезку [-1, 1].",
 )
 class counts_the_ends(Function):
     @staticmethod

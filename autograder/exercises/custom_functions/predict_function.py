@@ -79,7 +79,8 @@ predict_function.wrong(
     {"a.requires_grad in forward": False},
     en="The inputs were expected to arrive detached. Recording is off, but each input is the very tensor with its own "
     "flag.",
-    ru="Входы сочтены отсоединёнными. Отслеживание действительно выключено, но сами входы те же, с прежними флагами.",
+    ru="Входы приняты за отсоединённые тензоры. Отслеживание действительно выключено, но сами входы те же, с прежними "
+    "флагами.",
 )
 
 
@@ -88,7 +89,8 @@ predict_function.wrong(
     {"recording in backward": True},
     en="The operations in `backward` were expected to be recorded always. They are recorded only for a call with "
     "`create_graph=True`.",
-    ru="Операции в `backward` сочтены записанными всегда. Но они записываются только при вызове с `create_graph=True`.",
+    ru="Ожидалось, что операции в `backward` записываются всегда. Но они записываются только при вызове с "
+    "`create_graph=True`.",
 )
 
 
@@ -156,8 +158,7 @@ predict_function.wrong(
     {"clamp at 0": 0.0, "maximum at 0": 0.0},
     en="One and the same derivative was expected of all operations at the kink. Their values agree there; their "
     "derivatives do not.",
-    ru="На изломе всем операциям приписана одна и та же производная. Но одинаковы там только значения, а производные "
-    "различаются.",
+    ru="Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.",
 )
 
 

@@ -94,5 +94,5 @@ predict_chain.wrong(
     "nothing_at_the_root",
     {"out.grad": None},
     en="`out.grad` was expected to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
-    ru="Поле `out.grad` сочтено пустым. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
+    ru="Ожидалось, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
 )

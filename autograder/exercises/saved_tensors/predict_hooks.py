@@ -60,7 +60,7 @@ predict_hooks.wrong(
     "additions_are_packed",
     {"packs of x + 1": 1},
     en="The addition was expected to save something. `x + 1` saves nothing, so there is nothing to pack.",
-    ru="Сложению приписано сохранение тензора. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
+    ru="Ожидалось, что сложение что-то сохраняет. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
 )
 
 
