@@ -18,7 +18,7 @@ from .common import (
     OVERWRITES_INPUT,
     STATE_OUTSIDE_CTX,
     Function,
-    apply,
+    apply_custom,
     gradients,
     observe_state,
     same_numbers,
@@ -83,7 +83,7 @@ def clip_function(answer: Any, case: Case) -> dict[str, object]:
     requires: dict[str, object] = {}
     with using_answer():
         each = observe_state(answer.Clip, x, v=v)
-        y = apply(answer.Clip, x)
+        y = apply_custom(answer.Clip, x)
         outputs: dict[str, object] = {"what came back": y}
         if isinstance(y, tuple) and len(y) == 2:
             outputs = {"clipped": y[0], "share": y[1]}
@@ -99,7 +99,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x = signed(rng, 2, 4)
     x[0, 0], x[0, 1], x[1, 3], x[0, 2] = 0.25, -0.5, 1.0, -1.75
     yield Case(x=x, grad_output=signed(rng, 2, 4))
-    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5]), grad_output=signed(rng, 5).float())
+    yield Case(x=torch.tensor([0.75, -2.0, 3.0, -0.5, 1.5, 2.0, -1.25]), grad_output=signed(rng, 7).float())
 
 
 def _clip_with_share(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -341,3 +341,54 @@ class clip_mask_alone(_Clip):
     @staticmethod
     def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
         return (ctx.saved_tensors[0].abs() <= 1).to(grad_clipped.dtype)
+
+
+@clip_function.mistake(
+    en="The share has the dtype float32, whatever the dtype of `x`.",
+    ru="У доли тип float32, каков бы ни был dtype у `x`.",
+)
+class share_in_float32(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() > 1).float().mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="Only the entries above 1 are counted in the share. Those below -1 lie outside, too.",
+    ru="В доле учтены только элементы больше 1. Элементы меньше -1 тоже лежат вне отрезка.",
+)
+class counts_one_side(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x > 1).to(x.dtype).mean()
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)
+
+
+@clip_function.mistake(
+    en="The share has the shape `(1,)`. It is one number, a tensor of shape `()`.",
+    ru="У доли форма `(1,)`. Это одно число, тензор формы `()`.",
+)
+class share_of_shape_1(_Clip):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        share = (x.abs() > 1).to(x.dtype).mean().reshape(1)
+        ctx.mark_non_differentiable(share)
+        return x.clamp(-1, 1), share
+
+    @staticmethod
+    def backward(ctx: Any, grad_clipped: Tensor, grad_share: Tensor) -> Any:
+        return grad_clipped * (ctx.saved_tensors[0].abs() <= 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -174,6 +175,15 @@ def result_or_error(call: Callable[[], object]) -> object:
         return type(error).__name__
 
 
+def error_text(call: Callable[[], object]) -> str:
+    """Return the text of the exception that `call()` raises, without numbers, or an empty string."""
+    try:
+        call()
+    except Exception as error:
+        return re.sub(r"\d+", "#", str(error))
+    return ""
+
+
 def observe_state(function: Any, *arguments: Any, v: Tensor) -> dict[str, object]:
     """Observe whether a call of a Function changes its inputs or shares state with another call.
 
@@ -207,7 +217,7 @@ def observe_first(function: Any, case: Case, aspect: str) -> dict[str, object]:
     x, v = case.x.clone().requires_grad_(), case.grad_output.clone()
     with using_answer():
         each = observe_state(function, x, v=v)
-        y = apply(function, x)
+        y = apply_custom(function, x)
         gradient = gradients(y, [x], v)[0]
     unchanged = {"grad_output unchanged": same_numbers(v, case.grad_output)}
     return {"each_call": each, aspect: {"value": y, "gradient": gradient}, "grad_output_after": unchanged}

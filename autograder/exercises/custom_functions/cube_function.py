@@ -21,6 +21,8 @@ from .common import (
     STATE_OUTSIDE_CTX,
     Function,
     apply,
+    apply_custom,
+    error_text,
     gradients,
     observe_state,
     result_or_error,
@@ -86,7 +88,7 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
         each = observe_state(answer.Cube, leaf, v=v)
         if not all(each.values()):
             return {"each_call": each}
-        y = apply(answer.Cube, leaf)
+        y = apply_custom(answer.Cube, leaf)
         found = {"value": y, "gradient": gradients(y, [leaf], given)[0]}
         found["grad_output unchanged"] = same_numbers(given, v)
 
@@ -101,7 +103,8 @@ def cube_function(answer: Any, case: Case) -> dict[str, object]:
             batched["vmap of grad"] = result_or_error(lambda: torch.func.vmap(torch.func.grad(weighted))(x, v))
             batched["vmap, in_dims=1"] = result_or_error(lambda: torch.func.vmap(answer.Cube.apply, in_dims=1)(x))
         forward = result_or_error(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,))[1])
-    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}}
+        error = error_text(lambda: torch.func.jvp(answer.Cube.apply, (x,), (v,)))
+    return {"each_call": each, "gradient": found, "vmap": batched, "jvp": {"jvp": forward}, "jvp_error": error}
 
 
 @cube_function.cases
@@ -336,3 +339,35 @@ class without_the_three(_Cube):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.saved_tensors[0] ** 2
+
+
+@cube_function.mistake(
+    en="`jvp` changes the tangent in place. It belongs to the caller, and torch.func refuses: return a new tensor.",
+    ru="`jvp` меняет касательный вектор на месте. Это чужой тензор, и torch.func такого не допускает: верните новый.",
+)
+class jvp_edits_the_tangent(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor) -> Any:
+        return tangent.mul_(3 * ctx.saved_tensors[0] ** 2)
+
+
+@cube_function.mistake(
+    en="`save_for_backward` is not called: in `backward` the tuple `saved_tensors` is empty.",
+    ru="Не вызван `save_for_backward`: в `backward` кортеж `saved_tensors` пуст.",
+)
+class saves_for_forward_alone(_Cube):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.save_for_forward(*inputs)
+
+
+@cube_function.mistake(*cube_function.mistakes["saves_for_forward_alone"].says)
+class unpacks_nothing_in_backward(saves_for_forward_alone):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2

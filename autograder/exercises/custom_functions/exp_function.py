@@ -410,3 +410,19 @@ class attribute_of_ctx(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * ctx.y
+
+
+@exp_function.mistake(
+    en="The derivative of a power stands where that of the exponential belongs: `x` times the exponential of `x - 1`.",
+    ru="Вместо производной экспоненты взята производная степени: `x`, умноженное на экспоненту от `x - 1`.",
+)
+class rule_of_a_power(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad_output * x * (x - 1).exp()

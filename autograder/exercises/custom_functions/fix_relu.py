@@ -66,7 +66,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     x[1, 2] = x[2, 0] = 0.0
     x[0, 0], x[0, 1] = 1.5, -1.5
     v = signed(rng, 3, 4)
-    x[2, 1:] = torch.tensor([100.0, 1e-6, -1e-6])
+    x[2, 1:] = torch.tensor([100.0, 1e-30, -1e-30])
     # the sign of `x` does not determine the sign of its gradient
     v[0, 0], v[0, 1], v[1, 2], v[2, 0] = -0.75, 1.25, 1.75, -1.5
     yield Case(x=x, grad_output=v)
@@ -80,7 +80,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     ru="В нуле градиент по-прежнему проходит, как и в исходном коде. Пропущенный `@staticmethod` ни при чём: `apply` "
     "работает и без него.",
 )
-class mends_the_decorator(Function):
+class passes_at_zero(Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor) -> Tensor:
         ctx.save_for_backward(input)
@@ -241,3 +241,36 @@ class drops_the_clone(Function):
         (input,) = ctx.saved_tensors
         grad_output[input <= 0] = 0
         return grad_output
+
+
+@fix_relu.mistake(
+    en="Small positive numbers count as 0: they get no gradient. With `torch.relu` every positive number passes its "
+    "gradient on, however small.",
+    ru="Малые положительные числа приняты за 0: градиента у них нет. В `torch.relu` любое положительное число, даже "
+    "самое малое, пропускает градиент.",
+)
+class draws_the_border_above_zero(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * (ctx.saved_tensors[0] > 1e-6)
+
+
+@fix_relu.mistake(
+    en="The slope is computed as the quotient of result and input: at 0 that is 0/0, NaN.",
+    ru="Наклон вычислен как частное результата и входа: в нуле это 0/0, то есть NaN.",
+)
+class divides_result_by_input(Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Tensor:
+        ctx.save_for_backward(input)
+        return input.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (input,) = ctx.saved_tensors
+        return grad_output * (input.clamp(min=0) / input)

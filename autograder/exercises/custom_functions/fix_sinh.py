@@ -197,3 +197,36 @@ class cosh_of_the_result(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * torch.cosh(ctx.saved_tensors[0])
+
+
+@fix_sinh.mistake(
+    en="One of the two exponentials is still saved in `forward`. It is a constant in `backward`, and half of the second "
+    "derivative is missing.",
+    ru="Одна из двух экспонент по-прежнему сохранена в `forward`. В `backward` она постоянна, и половины второй "
+    "производной не хватает.",
+)
+class keeps_one_intermediate(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        growth = torch.exp(x)
+        ctx.save_for_backward(x, growth)
+        return (growth - torch.exp(-x)) / 2
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, growth = ctx.saved_tensors
+        return grad_output * (growth + torch.exp(-x)) / 2
+
+
+@fix_sinh.mistake(*fix_sinh.mistakes["keeps_one_intermediate"].says)
+class keeps_the_other_intermediate(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        decay = torch.exp(-x)
+        ctx.save_for_backward(x, decay)
+        return (torch.exp(x) - decay) / 2
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, decay = ctx.saved_tensors
+        return grad_output * (torch.exp(x) + decay) / 2

@@ -127,6 +127,21 @@ class _WrongIntermediate(_RightByInputs):
         return grad_output * decay, -grad_output * x * decay
 
 
+class _WrongMixed(_RightByInputs):
+    """A Function that is wrong only where the gradient of `x` is differentiated by `k`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:
+        decay = torch.exp(-k)
+        ctx.save_for_backward(x, k, decay)
+        return x * decay
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        x, k, decay = ctx.saved_tensors
+        return grad_output * decay, -grad_output * x * torch.exp(-k)
+
+
 class _WrongEdits(_RightByInputs):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
@@ -156,6 +171,7 @@ WRONG = {
     "catches_missing_gradient": _without_name(_WrongSecondInput),
     "catches_negative": _without_name(_WrongForNegative),
     "catches_second_derivative": _without_name(_WrongIntermediate),
+    "catches_mixed_derivative": _without_name(_WrongMixed),
     "catches_edited_grad_output": _without_name(_WrongEdits),
 }
 
@@ -218,9 +234,15 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         ),
         _refusal(
             "catches_second_derivative",
-            1,
-            "A Function whose second derivative is wrong",
-            "Функция с неверной второй производной",
+            0.5,
+            "A Function whose second derivatives are wrong",
+            "Функция с неверными вторыми производными",
+        ),
+        _refusal(
+            "catches_mixed_derivative",
+            0.5,
+            "A Function that is wrong only in the derivative by `x` and then `k`",
+            "Функция, неверная только в производной сначала по `x`, а потом по `k`,",
         ),
         _refusal(
             "catches_edited_grad_output",
@@ -426,3 +448,29 @@ def only_sums(function: Any) -> bool:
     return torch.allclose(y, x * torch.exp(-k)) and all(
         a is not None and torch.allclose(a, b) for a, b in zip(found, wanted)
     )
+
+
+@is_right_function.mistake(
+    en="Only the value is compared with the formula. No derivative is looked at.",
+    ru="С формулой сравнивается только значение. Производные не проверяются.",
+)
+def only_the_value(function: Any) -> bool:
+    x, k = _inputs()
+    return torch.allclose(function.apply(x, k), x * torch.exp(-k))
+
+
+@is_right_function.mistake(
+    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong alone.",
+    ru="Из вторых производных сравнивается только производная по `k` и `k`. Неверной может быть и одна лишь "
+    "производная сначала по `x`, а потом по `k`.",
+)
+def only_twice_by_k(function: Any) -> bool:
+    if not _run_checks(function, second=False):
+        return False
+    x, k = _inputs()
+    (first,) = torch.autograd.grad(function.apply(x, k).sum(), k, create_graph=True)
+    try:
+        (second,) = torch.autograd.grad(first.sum(), k)
+    except RuntimeError:
+        return False
+    return torch.allclose(second, x * torch.exp(-k))

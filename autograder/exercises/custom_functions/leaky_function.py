@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed, uniform
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, apply, gradients, observe_state
+from .common import (
+    EACH_CALL,
+    OVERWRITES_INPUT,
+    STATE_OUTSIDE_CTX,
+    Function,
+    apply,
+    apply_custom,
+    gradients,
+    observe_state,
+)
 
 
 @exercise(
@@ -62,7 +71,7 @@ def leaky_function(answer: Any, case: Case) -> dict[str, object]:
     neighbour = case.neighbour.clone().requires_grad_()
     with using_answer():
         each = observe_state(answer.Leaky, x, case.slope, v=v)
-        y = apply(answer.Leaky, x, case.slope)
+        y = apply_custom(answer.Leaky, x, case.slope)
         first = {"value": y, "gradient": gradients(y, [x], v)[0]}
         # The newest node runs first and gets the same tensor as `exp` after it. Without `x` in the list of inputs,
         # autograd would skip the node.
@@ -145,8 +154,10 @@ class divides_back(_Leaky):
 
 
 @leaky_function.mistake(
-    en="A copy was made, but the original was returned: the gradient passes unscaled.",
-    ru="Копия создана, но возвращается исходный тензор: градиент проходит без умножения.",
+    en="The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its "
+    "own is a copy, too.",
+    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
+    "тоже копия.",
 )
 class returns_the_original(_Leaky):
     @staticmethod
@@ -196,3 +207,24 @@ class mask_instead_of_slope(_Leaky):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output * (ctx.saved_tensors[0] >= 0), None
+
+
+@leaky_function.mistake(
+    en="Where the input is negative, `slope` itself stands in the gradient. `grad_output` has to be multiplied by it.",
+    ru="Там, где вход отрицателен, в градиенте стоит сам `slope`. На него нужно умножить `grad_output`.",
+)
+class writes_the_slope(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return torch.where(ctx.saved_tensors[0] < 0, ctx.slope, grad_output), None
+
+
+@leaky_function.mistake(
+    en="`backward` returns the derivative alone, `slope` and 1. `grad_output` has to be multiplied in.",
+    ru="`backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
+)
+class slopes_alone(_Leaky):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return torch.where(x < 0, torch.full_like(x, ctx.slope), torch.ones_like(x)), None

@@ -172,5 +172,17 @@ predict_function.wrong(
 predict_function.wrong(
     "all_kinks_are_half",
     {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5},
-    *predict_function.mistakes["all_kinks_are_zero"].says,
+    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.",
+    ru="На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так "
+    "поступает только одна.",
+)
+
+
+predict_function.wrong(
+    "derivative_is_computed",
+    {"a.grad": 15.0},
+    en="The true derivative of `3 * a * b` stands there. Autograd does not know it: it multiplies by what `backward` "
+    "says, 10.",
+    ru="Здесь стоит настоящая производная `3 * a * b`. Autograd её не знает: он берёт то, что вернул `backward`, "
+    "то есть умножает на 10.",
 )

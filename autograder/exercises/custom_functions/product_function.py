@@ -23,6 +23,7 @@ from .common import (
     STATE_OUTSIDE_CTX,
     Function,
     apply,
+    apply_custom,
     gradients,
     observe_state,
     same_numbers,
@@ -109,7 +110,7 @@ def product_function(answer: Any, case: Case) -> dict[str, object]:
     names = [name for name, t in (("a.grad", a), ("b.grad", b)) if t.requires_grad]
     with using_answer():
         each = observe_state(answer.Product, a, b, v=v)
-        y = apply(answer.Product, a, b)
+        y = apply_custom(answer.Product, a, b)
         found = dict(zip(names, gradients(y, asked, v)))
         reads = 0
         if len(asked) == 1:
@@ -136,6 +137,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield case(True, False, signed(rng, 3, 2), signed(rng, 3, 2))
     yield case(False, True, signed(rng, 5), signed(rng, 5))
     yield case(True, True, signed(rng, 2).float(), signed(rng, 3, 2).float())
+    for a, b in ((3,), ()), ((4, 3), (4, 1)), ((4, 1), (1, 3)):
+        yield case(True, True, signed(rng, *a), signed(rng, *b))
 
 
 @product_function.mistake(*STATE_OUTSIDE_CTX)
@@ -356,3 +359,88 @@ class computes_both(Function):
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         a, b = ctx.saved_tensors
         return grad_output * b, grad_output * a
+
+
+class _SummedBy(Function):
+    """A base of mistakes that bring a gradient to the shape of its input by hand."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+
+@product_function.mistake(
+    en="The gradient of a stretched input is the mean over the stretched axis. The paths join there, so it is the sum.",
+    ru="Градиент растянутого входа усреднён по растянутой оси. Пути там сходятся, поэтому нужна сумма.",
+)
+class takes_the_mean(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        def mean_to(gradient: Tensor, shape: torch.Size) -> Tensor:
+            summed = gradient.sum_to_size(shape)
+            return summed * (summed.numel() / gradient.numel())
+
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return (
+            mean_to(grad_output * b, a.shape) if needs[0] else None,
+            mean_to(grad_output * a, b.shape) if needs[1] else None,
+        )
+
+
+@product_function.mistake(
+    en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+)
+class takes_the_mean_for_a_number(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = grad_output * b if a.dim() else (grad_output * b).mean()
+        if ctx.needs_input_grad[1]:
+            grad_b = grad_output * a if b.dim() else (grad_output * a).mean()
+        return grad_a, grad_b
+
+
+@product_function.mistake(
+    en="Where the shapes differ, the gradient is summed over axis 0. The stretched axis may be another one, as for "
+    "`(4, 3)` and `(4, 1)`.",
+    ru="Если формы различаются, градиент просуммирован по оси 0. Растянутой может быть и другая ось, как для `(4, 3)` "
+    "и `(4, 1)`.",
+)
+class sums_over_axis_0(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        def sum_to(gradient: Tensor, shape: torch.Size) -> Tensor:
+            return gradient if gradient.shape == shape else gradient.sum(0)
+
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return (
+            sum_to(grad_output * b, a.shape) if needs[0] else None,
+            sum_to(grad_output * a, b.shape) if needs[1] else None,
+        )
+
+
+@product_function.mistake(
+    en="The gradient of `b` is summed over axis 0 even if no axis was stretched.",
+    ru="Градиент по `b` просуммирован по оси 0, даже если ни одна ось не растянута.",
+)
+class always_sums_over_axis_0(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        return grad_output * b if needs[0] else None, (grad_output * a).sum(0) if needs[1] else None
+
+
+@product_function.mistake(*EDITS_GRAD_OUTPUT)
+class multiplies_the_second_in_place(_SummedBy):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        a, b = ctx.saved_tensors
+        for_a = grad_output * b if ctx.needs_input_grad[0] else None
+        return for_a, grad_output.mul_(a) if ctx.needs_input_grad[1] else None

@@ -222,3 +222,14 @@ class returns_detached(_Reverse):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return -ctx.factor * grad_output, None
+
+
+@reverse_function.mistake(
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands first.",
+    ru="`backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому аргументу "
+    "`apply`.",
+)
+class reverse_in_wrong_order(_Reverse):
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return None, -ctx.factor * grad_output

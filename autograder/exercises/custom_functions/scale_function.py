@@ -13,7 +13,7 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import STATE_OUTSIDE_CTX, Function, apply, gradients, result_or_error, same_numbers
+from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, result_or_error, same_numbers
 
 
 @exercise(
@@ -72,13 +72,17 @@ def scale_function(answer: Any, case: Case) -> dict[str, object]:
         unchanged = same_numbers(v, case.grad_output)
         x, h, y = scaled()
         by_input = result_or_error(lambda: gradients(h, [x], case.grad_output.clone())[0])
+        x, h, y = scaled()
+        error = error_text(lambda: gradients(y, [x], case.grad_output.clone()))
     found = {"through the result": by_result, "through the input": by_input, "grad_output unchanged": unchanged}
-    return {"in_place": same, "gradients": found}
+    return {"in_place": same, "gradients": found, "error": error}
 
 
 @scale_function.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    yield Case(x=signed(rng, 2, 3), factor=3.0, grad_output=signed(rng, 2, 3))
+    x = signed(rng, 2, 3)
+    x[0, 1] = 0.0
+    yield Case(x=x, factor=3.0, grad_output=signed(rng, 2, 3))
     yield Case(x=signed(rng, 4).float(), factor=-0.25, grad_output=signed(rng, 4).float())
 
 
@@ -185,3 +189,54 @@ class passes_unscaled(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return grad_output.clone(), None
+
+
+@scale_function.mistake(
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands first.",
+    ru="`backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому аргументу "
+    "`apply`.",
+)
+class entries_in_wrong_order(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return None, grad_output * ctx.factor
+
+
+@scale_function.mistake(
+    en="The factor is computed back as the quotient of the new and the old numbers: where `x` is 0 that is 0/0, NaN.",
+    ru="Множитель вычислен как частное новых и старых чисел: там, где `x` равен 0, это 0/0, то есть NaN.",
+)
+class divides_new_by_old(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.mark_dirty(x)
+        old = x.clone()
+        x.mul_(factor)
+        ctx.save_for_backward(x / old)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output * ctx.saved_tensors[0], None
+
+
+@scale_function.mistake(
+    en="`backward` divides by `factor`. The derivative of `factor * x` is `factor`, on the way back as well.",
+    ru="`backward` делит на `factor`. Производная `factor * x` равна `factor`, и на обратном проходе тоже.",
+)
+class divides_the_gradient(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, factor: float) -> Tensor:
+        ctx.factor = factor
+        ctx.mark_dirty(x)
+        return x.mul_(factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return grad_output / ctx.factor, None

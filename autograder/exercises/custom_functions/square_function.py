@@ -13,7 +13,16 @@ from autograder.checking.inputs import signed
 from autograder.checking.observe import using_answer
 from autograder.language import Text
 
-from .common import EDITS_GRAD_OUTPUT, OVERWRITES_INPUT, Function, apply, gradient_after_edit, gradients, same_numbers
+from .common import (
+    EDITS_GRAD_OUTPUT,
+    OVERWRITES_INPUT,
+    Function,
+    apply,
+    apply_custom,
+    gradient_after_edit,
+    gradients,
+    same_numbers,
+)
 
 
 @exercise(
@@ -67,7 +76,9 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
     found: dict[str, object] = {}
     with using_answer():
         x, v = case.a.clone().requires_grad_(), case.grad_output.clone()
-        gradients(apply(answer.Square, x), [x], v)
+        once = apply_custom(answer.Square, x)
+        saved = getattr(once.grad_fn, "saved_tensors", ()) if isinstance(once, Tensor) else ()
+        gradients(once, [x], v)
         unchanged = {
             "input unchanged": same_numbers(x, case.a),
             "grad_output unchanged": same_numbers(v, case.grad_output),
@@ -88,7 +99,12 @@ def square_function(answer: Any, case: Case) -> dict[str, object]:
             else:
                 found[of_b], found[of_a] = gradients(z, [b], v.clone())[0], gradients(y, [a], v.clone())[0]
         edited = gradient_after_edit(answer.Square, case.a, case.grad_output.clone(), edited="input")
-    return {"unchanged": unchanged, "two_calls": found, "input_edited_before_backward": edited}
+    return {
+        "unchanged": unchanged,
+        "two_calls": found,
+        "input_edited_before_backward": edited,
+        "by save_for_backward": len(saved) > 0,
+    }
 
 
 @square_function.cases
@@ -233,3 +249,35 @@ class square_local(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> Any:
         return 2 * ctx.saved_tensors[0]
+
+
+@square_function.mistake(
+    en="`save_for_backward` gets `x.data`. That tensor has a version counter of its own: a change of `x` goes unnoticed.",
+    ru="В `save_for_backward` передан `x.data`. У этого тензора свой счётчик версий: изменение `x` остаётся "
+    "незамеченным.",
+)
+class saves_data(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x.data)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0]
+
+
+@square_function.mistake(
+    en="The input is computed back from the result. A root does not know the sign: negative inputs get a wrong gradient.",
+    ru="Вход восстановлен по результату. Корень не знает знака: у отрицательных входов градиент неверен.",
+)
+class root_of_the_result(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        return 2 * grad_output * ctx.saved_tensors[0].sqrt()

@@ -61,7 +61,8 @@ def accumulate_equal(answer: Any, case: Case) -> dict[str, object]:
 @accumulate_equal.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 4))
-    yield Case(model=without_gradient(linear(rng, 2)), batches=micro_batches(rng, 3, 3, features=2))
+    model = without_gradient(linear(rng, features=2, outputs=2))
+    yield Case(model=model, batches=micro_batches(rng, 3, 3, features=2, outputs=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 2, 2, 2, 2, 2))
 
 
@@ -142,3 +143,76 @@ def concatenates(model: torch.nn.Module, batches: Batches) -> None:
 def sums_the_losses(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
     sum(mse_loss(model(x), y) / len(batches) for x, y in batches).backward()  # type: ignore[union-attr]
+
+
+@accumulate_equal.mistake(
+    en="The squared errors of all entries were summed, but divided by the number of rows. With two columns in `y` there "
+    "are twice as many entries.",
+    ru="Сложены квадраты ошибок по всем элементам, а сумма разделена на число строк. Если в `y` два столбца, элементов "
+    "вдвое больше.",
+)
+def divides_by_rows(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    rows = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        (mse_loss(model(x), y, reduction="sum") / rows).backward()
+
+
+@accumulate_equal.mistake(
+    en="Sums over the micro-batches were divided by their number K, as if they were means.",
+    ru="Суммы по микробатчам разделены на число микробатчей K, как если бы это были средние.",
+)
+def divides_sums_by_count(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y, reduction="sum") / len(batches)).backward()
+
+
+@accumulate_equal.mistake(
+    en="Each gradient replaced the one before in `.grad`: only the last micro-batch is left. Add it to what is there.",
+    ru="Каждый градиент записан в `.grad` вместо прежнего: остался только последний микробатч. Его нужно прибавлять.",
+)
+def overwrites(model: Any, batches: Batches) -> None:
+    for x, y in batches:
+        (gradient,) = torch.autograd.grad(mse_loss(model(x), y) / len(batches), model.weight)
+        model.weight.grad = gradient
+
+
+@accumulate_equal.mistake(
+    en="`.grad` was divided by K inside the loop: the first micro-batches are divided again and again.",
+    ru="`.grad` делится на K внутри цикла: первые микробатчи делятся снова и снова.",
+)
+def divides_in_the_loop(model: Any, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+        model.weight.grad /= len(batches)
+
+
+@accumulate_equal.mistake(
+    en="The gradient that was there before was never cleared, and then divided by K together with the new one.",
+    ru="Прежний градиент не был обнулён, а потом разделён на K вместе с новым.",
+)
+def divides_the_old_one_too(model: Any, batches: Batches) -> None:
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    model.weight.grad /= len(batches)
+
+
+@accumulate_equal.mistake(
+    en="`.grad` is None at the end: it was cleared after the loop, and the result with it.",
+    ru="В конце в `.grad` лежит None: он обнулён после цикла, и результат пропал.",
+)
+def clears_afterwards(model: torch.nn.Module, batches: Batches) -> None:
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    model.zero_grad()
+
+
+@accumulate_equal.mistake(
+    en="`.grad` is the one from before: the new gradient was computed, but not put there.",
+    ru="В `.grad` лежит прежнее значение: новый градиент вычислен, но туда не записан.",
+)
+def returns_the_gradient(model: Any, batches: Batches) -> torch.Tensor:
+    gradients = [torch.autograd.grad(mse_loss(model(x), y), model.weight)[0] for x, y in batches]
+    return torch.stack(gradients).mean(0)

@@ -11,7 +11,17 @@ from torch.nn.functional import mse_loss
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 
-from .accumulate_equal import accumulate_equal, concatenates, divides_by_samples, multiplies_by_size, sums_the_means
+from .accumulate_equal import (
+    accumulate_equal,
+    clears_afterwards,
+    concatenates,
+    divides_by_rows,
+    divides_by_samples,
+    divides_sums_by_count,
+    multiplies_by_size,
+    returns_the_gradient,
+    sums_the_means,
+)
 from .common import (
     ONE_BACKWARD_EACH,
     WEIGHT_STAYS,
@@ -61,7 +71,8 @@ def accumulate_uneven(answer: Any, case: Case) -> dict[str, object]:
 @accumulate_uneven.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=linear(rng), batches=micro_batches(rng, 4, 4, 1))
-    yield Case(model=without_gradient(linear(rng, 2)), batches=micro_batches(rng, 1, 5, features=2))
+    model = without_gradient(linear(rng, features=2, outputs=2))
+    yield Case(model=model, batches=micro_batches(rng, 1, 5, features=2, outputs=2))
     yield Case(model=linear(rng), batches=micro_batches(rng, 3, 2, 6, 1))
 
 
@@ -113,3 +124,49 @@ def sums_weighted_losses(model: torch.nn.Module, batches: Batches) -> None:
     total = sum(len(x) for x, _ in batches)
     model.zero_grad()
     sum(mse_loss(model(x), y) * len(x) / total for x, y in batches).backward()  # type: ignore[union-attr]
+
+
+for program in (divides_by_rows, divides_sums_by_count, clears_afterwards, returns_the_gradient):
+    accumulate_uneven.mistake(*accumulate_equal.mistakes[program.__name__].says)(program)
+
+
+@accumulate_uneven.mistake(*accumulate_equal.mistakes["overwrites"].says)
+def overwrites_the_sum(model: Any, batches: Batches) -> None:
+    total = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        (gradient,) = torch.autograd.grad(mse_loss(model(x), y) * len(x) / total, model.weight)
+        model.weight.grad = gradient
+
+
+@accumulate_uneven.mistake(
+    en="Each loss was multiplied by the size of its micro-batch and divided by their number K. The sizes add up to N, "
+    "not to K.",
+    ru="Каждое значение функции потерь умножено на размер микробатча и разделено на число микробатчей K. Сумма размеров "
+    "равна N, а не K.",
+)
+def multiplies_and_divides_by_count(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) * len(x) / len(batches)).backward()
+
+
+@accumulate_uneven.mistake(
+    en="Each mean was divided by the size of its own micro-batch: a larger micro-batch counts less instead of more.",
+    ru="Каждое среднее разделено на размер своего микробатча: больший микробатч весит меньше, а должен больше.",
+)
+def divides_by_own_size(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(x)).backward()
+
+
+@accumulate_uneven.mistake(
+    en="The sum for the divisor grows inside the loop: early micro-batches are divided by too few samples.",
+    ru="Делитель растёт внутри цикла: первые микробатчи разделены на слишком малое число примеров.",
+)
+def divides_by_samples_so_far(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    seen = 0
+    for x, y in batches:
+        seen += len(x)
+        (mse_loss(model(x), y) * len(x) / seen).backward()

@@ -86,6 +86,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
         "differs": away > 0.01,
         "training": model.training,
         "special_layers": sorted(name for name in layers if "Norm" in name or "Drop" in name),
+        "micro_batches": len(sizes),
     }
 
 
@@ -125,3 +126,19 @@ def layer_norm() -> tuple[torch.nn.Module, Batches]:
 )
 def batch_norm_in_eval() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _two_batches(4, 4)
+
+
+@break_accumulation.mistake(
+    en="The model treats each sample on its own: then accumulation is exact, whatever the numbers are.",
+    ru="Модель обрабатывает каждый пример отдельно: тогда накопление точно, какими бы ни были числа.",
+)
+def plain_layers() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Linear(2, 1), _two_batches(4, 4)
+
+
+@break_accumulation.mistake(
+    en="There is one micro-batch: then it is the big batch itself.",
+    ru="Микробатч всего один: тогда он и есть большой батч.",
+)
+def one_micro_batch() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)), _two_batches(8, 0)[:1]

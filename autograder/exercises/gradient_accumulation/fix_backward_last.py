@@ -11,11 +11,17 @@ from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, Batches, observe_training, training_cases
 from .fix_zero_inside import (
+    clears_before_the_last,
+    divides_by_all,
+    divides_the_weight_alone,
     fix_zero_inside,
     leaks_into_the_next_window,
     loses_the_scale,
+    lowers_the_rate,
     one_backward_for_the_sum,
     steps_every_time,
+    steps_once,
+    steps_one_too_early,
     trains_on_joined_windows,
 )
 
@@ -81,6 +87,12 @@ for program in (
     loses_the_scale,
     leaks_into_the_next_window,
     steps_every_time,
+    clears_before_the_last,
+    lowers_the_rate,
+    divides_the_weight_alone,
+    steps_one_too_early,
+    steps_once,
+    divides_by_all,
 ):
     fix_backward_last.mistake(*fix_zero_inside.mistakes[program.__name__].says)(program)
 

@@ -146,3 +146,78 @@ def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_s
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="The gradients are cleared inside a window, before its last micro-batch: the step sees only that one.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+)
+def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.zero_grad()
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+
+
+@fix_zero_inside.mistake(
+    en="The gradient is K times too long, and the learning rate was lowered to make up for it. That works for plain "
+    "SGD only, not with Adam or weight decay.",
+    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Это верно только для простого SGD, "
+    "а для Adam или при затухании весов — нет.",
+)
+def lowers_the_rate(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] /= accumulation_steps
+    loses_the_scale(model, optimizer, batches, accumulation_steps)
+
+
+@fix_zero_inside.mistake(
+    en="Only `model.weight.grad` is divided by K. A model may have other parameters, such as a bias.",
+    ru="На K делится только `model.weight.grad`. У модели могут быть и другие параметры, например сдвиг (bias).",
+)
+def divides_the_weight_alone(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        mse_loss(model(x), y).backward()
+        if (i + 1) % accumulation_steps == 0:
+            model.weight.grad /= accumulation_steps
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="The optimizer steps when `i % K == 0`: the first step comes after one micro-batch already. A window ends where "
+    "`(i + 1) % K == 0`.",
+    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
+    "где `(i + 1) % K == 0`.",
+)
+def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+        if i % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="There is one step, at the end: every window has to make its own.",
+    ru="Шаг всего один, в самом конце, а его должно делать каждое окно.",
+)
+def steps_once(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for x, y in batches:
+        (mse_loss(model(x), y) / accumulation_steps).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@fix_zero_inside.mistake(
+    en="The losses are divided by the number of all micro-batches, not by that of one window.",
+    ru="Значения функции потерь делятся на число всех микробатчей, а не микробатчей одного окна.",
+)
+def divides_by_all(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    for i, (x, y) in enumerate(batches):
+        (mse_loss(model(x), y) / len(batches)).backward()
+        if (i + 1) % accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()

@@ -64,6 +64,12 @@ def _wrong_sums_means(parameter: Tensor, micro_batches: MicroBatches) -> None:
         mean_loss().backward()
 
 
+def _wrong_multiplies_by_size(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches:
+        (mean_loss() * n).backward()
+
+
 def _wrong_divides_by_count(parameter: Tensor, micro_batches: MicroBatches) -> None:
     parameter.grad = None
     for mean_loss, _ in micro_batches:
@@ -76,7 +82,15 @@ def _wrong_divides_by_samples(parameter: Tensor, micro_batches: MicroBatches) ->
         (mean_loss() / sum(n for _, n in micro_batches)).backward()
 
 
-RIGHT = tuple(nameless(function, "accumulate") for function in (_by_backward, _by_grad, _by_one_sum))
+def _by_zeroing_in_place(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    if parameter.grad is not None:
+        parameter.grad.zero_()
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+_RIGHT_PROGRAMS = (_by_backward, _by_grad, _by_one_sum, _by_zeroing_in_place)
+RIGHT = tuple(nameless(function, "accumulate") for function in _RIGHT_PROGRAMS)
 
 
 WRONG = {
@@ -84,6 +98,7 @@ WRONG = {
     "catches_zeroing_inside": nameless(_wrong_zeroes_inside, "accumulate"),
     "catches_missing_last": nameless(_wrong_skips_the_last, "accumulate"),
     "catches_sum_of_means": nameless(_wrong_sums_means, "accumulate"),
+    "catches_missing_division": nameless(_wrong_multiplies_by_size, "accumulate"),
     "catches_equal_weights": nameless(_wrong_divides_by_count, "accumulate"),
     "catches_division_by_samples": nameless(_wrong_divides_by_samples, "accumulate"),
 }
@@ -110,7 +125,7 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
     aspects=[
         aspect(
             "accepts_right",
-            1,
+            0.5,
             en="Every right function is accepted, however it is written.",
             ru="Любая правильная функция принимается, как бы она ни была написана.",
         ),
@@ -137,6 +152,12 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
             0.5,
             en="A function that sums the means without a weight is refused.",
             ru="Функция, которая складывает средние без весов, отвергается.",
+        ),
+        aspect(
+            "catches_missing_division",
+            0.5,
+            en="A function that multiplies by the sizes and never divides by the number of samples is refused.",
+            ru="Функция, которая умножает на размеры, но не делит на число примеров, отвергается.",
         ),
         aspect(
             "catches_equal_weights",
@@ -238,3 +259,35 @@ def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
 )
 def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (3,))
+
+
+@is_right.mistake(
+    en="The test wants `.grad` to be the same tensor as before. A right function may put a new one there.",
+    ru="Тест требует, чтобы в `.grad` лежал тот же тензор, что и раньше. Правильная функция может положить туда новый.",
+)
+def wants_the_same_tensor(accumulate: Callable[..., None]) -> bool:
+    kept: list[Tensor | None] = []
+
+    def watched(parameter: Tensor, micro_batches: MicroBatches) -> None:
+        before = parameter.grad
+        accumulate(parameter, micro_batches)
+        kept[:] = [before] if parameter.grad is before else []
+
+    return _run_test(watched, (3, 1)) and bool(kept)
+
+
+@is_right.mistake(
+    en="The test compares directions or signs only: a gradient of a wrong length passes.",
+    ru="Тест сравнивает только направления или знаки: градиент неверной длины проходит.",
+)
+def compares_directions(accumulate: Callable[..., None]) -> bool:
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    w.grad = torch.full_like(w, 100.0)
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0], [0.0, 9.0]])
+    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
+
+    def loss_of(part: Tensor) -> Callable[[], Tensor]:
+        return lambda: ((part @ w) ** 2).mean()
+
+    accumulate(w, [(loss_of(part), len(part)) for part in x.split([3, 1])])
+    return w.grad is not None and bool(torch.cosine_similarity(w.grad, expected, dim=0) > 0.9999)

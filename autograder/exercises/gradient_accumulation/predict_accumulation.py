@@ -76,3 +76,19 @@ predict_accumulation.wrong(
     en="`.grad` was expected to be zero before any backward pass. Until the first one it is None.",
     ru="Ожидалось, что до первого обратного прохода в `.grad` лежит ноль. Но до него там None.",
 )
+
+
+predict_accumulation.wrong(
+    "takes_the_mean",
+    {"first": -20.0, "w.grad after the second backward": -20.0},
+    en="The two gradients were averaged. `.grad` holds their sum.",
+    ru="Взято среднее двух градиентов. В `.grad` лежит их сумма.",
+)
+
+
+predict_accumulation.wrong(
+    "wrong_sign",
+    {"copy": 32.0},
+    en="The sign is wrong: a larger `w` makes the loss smaller here.",
+    ru="Неверен знак: при большем `w` функция потерь здесь меньше.",
+)

@@ -66,3 +66,40 @@ predict_zero_grad.wrong(
     en="The weight was expected to move without momentum too. Plain descent on a gradient of zero stays where it is.",
     ru="Ожидалось, что вес изменится и без импульса. Но при обычном спуске с нулевым градиентом он остаётся на месте.",
 )
+
+
+predict_zero_grad.wrong(
+    "both_leave_zeros",
+    {"w.grad after zero_grad()": 0.0, "w: None, momentum": 0.81},
+    en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
+    ru="Считается, что `zero_grad()` оставляет нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+)
+
+
+predict_zero_grad.wrong(
+    "swaps_the_flag",
+    {
+        "w.grad after zero_grad()": 0.0,
+        "w: None, momentum": 0.81,
+        "w.grad after zero_grad(set_to_none=False)": None,
+        "w: zero, momentum": 0.9,
+    },
+    en="The two settings of `set_to_none` are swapped: None is the default, `set_to_none=False` leaves zeros.",
+    ru="Перепутаны два значения `set_to_none`: по умолчанию там None, а нули оставляет `set_to_none=False`.",
+)
+
+
+predict_zero_grad.wrong(
+    "uses_the_old_gradient_again",
+    {"w: zero, momentum": 0.71},
+    en="The old gradient was used a second time. It is zero now; only the velocity goes on, as $0.9$.",
+    ru="Прежний градиент использован второй раз. Теперь он равен нулю, и действует только накопленная скорость, $0.9$.",
+)
+
+
+predict_zero_grad.wrong(
+    "velocity_stays_one",
+    {"w: zero, momentum": 0.8},
+    en="The velocity stayed 1. Each step multiplies it by the momentum, $0.9$.",
+    ru="Накопленная скорость осталась равной 1. На каждом шаге она умножается на коэффициент импульса $0.9$.",
+)

@@ -144,3 +144,32 @@ def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()
     for x, y in batches:
         _token_loss(model, x, y).backward()
+
+
+@token_mean.mistake(
+    en="Tokens of class 0 were taken for padding: only `-100` is padding.",
+    ru="Токены класса 0 приняты за заполнители, а заполнитель — только `-100`.",
+)
+def takes_class_0_for_padding(model: torch.nn.Module, batches: Batches) -> None:
+    _accumulate_weighted(model, batches, lambda y: float((y > 0).sum()))
+
+
+@token_mean.mistake(
+    en="Each mean was multiplied by its number of tokens, but the sum was not divided by the number of all tokens.",
+    ru="Каждое среднее умножено на число своих токенов, но сумма не разделена на общее число токенов.",
+)
+def multiplies_by_tokens(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    for x, y in batches:
+        (_token_loss(model, x, y) * (y != IGNORED).sum()).backward()
+
+
+@token_mean.mistake(
+    en="The sum over valid tokens was divided by the number of all positions, padding included.",
+    ru="Сумма по настоящим токенам разделена на число всех позиций вместе с заполнителями.",
+)
+def counts_padding(model: torch.nn.Module, batches: Batches) -> None:
+    model.zero_grad()
+    positions = sum(y.numel() for _, y in batches)
+    for x, y in batches:
+        (_token_loss(model, x, y) * (y != IGNORED).sum() / positions).backward()

@@ -17,8 +17,11 @@ from autograder.checking.values import AtMost
 from autograder.language import Text
 from autograder.measure import batch_sizes, live_bytes, passes_to, weights_after_steps
 
+from .accumulate_equal import accumulate_equal
 from .common import (
     Batches,
+    adam,
+    affine,
     clearing_gradients,
     count_samples,
     directions,
@@ -28,6 +31,7 @@ from .common import (
     sgd,
     train_in_windows,
 )
+from .fix_zero_inside import fix_zero_inside
 
 _SAMPLES, _WIDTH, _MICRO_BATCHES = 64, 32, 6
 
@@ -113,9 +117,12 @@ def train_epoch(answer: Any, case: Case) -> dict[str, object]:
 
 @train_epoch.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4), 3), ((2, 3, 1, 4, 2, 3), 3)]:
-        model = linear(rng)
+    for sizes, steps in [((2, 2, 2, 2, 2), 2), ((3, 1, 2, 4, 2), 3)]:
+        model = linear(rng) if steps == 2 else affine(rng)
         yield Case(model=model, optimizer=sgd(model), batches=micro_batches(rng, *sizes), accumulation_steps=steps)
+    model = affine(rng, outputs=2)
+    batches = micro_batches(rng, 2, 3, 1, outputs=2)
+    yield Case(model=model, optimizer=adam(model), batches=batches, accumulation_steps=2)
 
 
 @train_epoch.mistake(
@@ -237,3 +244,103 @@ def averages_the_means(model: Any, optimizer: Any, batches: Batches, accumulatio
             losses.append(loss.item())
         optimizer.step()
     return sum(losses) / len(losses)
+
+
+@train_epoch.mistake(*fix_zero_inside.mistakes["lowers_the_rate"].says)
+def lowers_the_rate_of_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    total = 0.0
+    rates = [group["lr"] for group in optimizer.param_groups]
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y, reduction="sum")
+            loss.backward()
+            total += loss.item()
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["lr"] = rate / sum(y.numel() for _, y in window)
+        optimizer.step()
+    return total / sum(y.numel() for _, y in batches)
+
+
+@train_epoch.mistake(*fix_zero_inside.mistakes["divides_the_weight_alone"].says)
+def divides_the_weight_of_a_window(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    total = 0.0
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y) * len(x)
+            loss.backward()
+            total += loss.item()
+        if hasattr(model, "weight"):  # the model whose memory is measured has no such attribute
+            model.weight.grad /= count_samples(window)
+        optimizer.step()
+    return total / count_samples(batches)
+
+
+@train_epoch.mistake(*accumulate_equal.mistakes["divides_by_rows"].says)
+def divides_a_window_by_rows(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    total = 0.0
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y, reduction="sum")
+            (loss / count_samples(window)).backward()
+            total += loss.item()
+        optimizer.step()
+    return total / count_samples(batches)
+
+
+@train_epoch.mistake(*fix_zero_inside.mistakes["steps_every_time"].says)
+def steps_at_every_micro_batch(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return train_in_windows(model, optimizer, batches, 1, lambda w, n: 1.0)
+
+
+@train_epoch.mistake(
+    en="The sizes were multiplied in, but the sum was not divided by the samples of the window.",
+    ru="Значения умножены на размеры микробатчей, но сумма не разделена на число примеров окна.",
+)
+def multiplies_by_sizes(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    return train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n)
+
+
+@train_epoch.mistake(
+    en="All forward passes of a window come before its first `backward()`: until then every graph is in memory.",
+    ru="Все прямые проходы окна идут раньше первого `backward()`: до него в памяти лежат все графы.",
+)
+def runs_forward_first(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    total = 0.0
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        losses = [mse_loss(model(x), y) * len(x) for x, y in window]
+        for loss in losses:
+            (loss / count_samples(window)).backward()
+            total += loss.item()
+        optimizer.step()
+    return total / count_samples(batches)
+
+
+@train_epoch.mistake(
+    en="Nothing comes back: `return` is missing.",
+    ru="Функция ничего не возвращает: пропущен `return`.",
+)
+def returns_nothing(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
+    train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w))
+
+
+@train_epoch.mistake(
+    en="What comes back is the loss of the last micro-batch alone.",
+    ru="Возвращается значение функции потерь только на последнем микробатче.",
+)
+def returns_the_last_loss(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
+    for start in range(0, len(batches), accumulation_steps):
+        window = batches[start : start + accumulation_steps]
+        optimizer.zero_grad()
+        for x, y in window:
+            loss = mse_loss(model(x), y)
+            (loss * len(x) / count_samples(window)).backward()
+        optimizer.step()
+    return loss.item()

@@ -307,3 +307,20 @@ def counts_pairs(tensor: Tensor) -> int:
     nodes = graph_nodes(tensor)
     edges = {(child, n) for node in nodes for child, n in node.next_functions if child is not None}
     return len(edges | {(tensor.grad_fn, tensor.output_nr)})
+
+
+@count_nodes.mistake(
+    en="A node whose name has been met before is passed over, with everything behind it. Nodes of one name are "
+    "different nodes.",
+    ru="Узел, имя которого уже встречалось, пропущен вместе со всем, что за ним стоит. Узлы с одинаковым именем — "
+    "разные узлы.",
+)
+def skips_known_names(tensor: Tensor) -> int:
+    names: set[str] = set()
+    todo: list[Any] = [tensor.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node.name() not in names:
+            names.add(node.name())
+            todo += [child for child, _ in node.next_functions]
+    return len(names)

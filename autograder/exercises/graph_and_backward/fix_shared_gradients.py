@@ -80,6 +80,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(y=(a * c).sin() + a, inputs=[c, b, a], v=signed(rng, 2, 3), factors=[0.5, 7.0, 4.0])
     a, b = leaf(rng, 4), leaf(rng, 4)
     yield Case(y=a + b.exp(), inputs=[a, b], v=signed(rng, 4), factors=[1.0, 0.1])
+    a, b = leaf(rng, 3), leaf(rng, 3)  # the gradient of `a` is a view of `v`, not `v` itself
+    yield Case(y=a.reshape(3, 1).reshape(3) + b.sin(), inputs=[a, b], v=signed(rng, 3), factors=[3.0, -2.0])
 
 
 @fix_shared_gradients.mistake(
@@ -224,3 +226,52 @@ def copies_the_first_only(y: Tensor, inputs: list[Tensor], v: Tensor, factors: l
 def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
     return [gradient if factor == 1 else gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="Only a gradient that `is` `v`, or another gradient, is copied. A view of `v` is another object with the same "
+    "memory.",
+    ru="Копируется только градиент, который по `is` совпадает с `v` или с другим градиентом. А представление тензора "
+    "`v` — другой объект с той же памятью.",
+)
+def compares_by_is(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    own: list[Tensor] = []
+    for gradient in torch.autograd.grad(y, inputs, v, materialize_grads=True):
+        own.append(gradient.clone() if any(gradient is other for other in (v, *own)) else gradient)
+    return [gradient.mul_(factor) for gradient, factor in zip(own, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The gradient is multiplied in place first and copied afterwards: by then the shared tensor has changed.",
+    ru="Градиент сначала умножен на месте, а потом скопирован: к этому моменту общий тензор уже изменён.",
+)
+def copies_too_late(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return [gradient.mul_(factor).clone() for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The zeros for an unused input are float32. They need the dtype of that input.",
+    ru="Нули для неиспользованного входа имеют тип float32. Нужен dtype самого входа.",
+)
+def zeros_in_float32(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, allow_unused=True)
+    return [torch.zeros(x.shape) if g is None else g * factor for x, g, factor in zip(inputs, gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="The gradients have a graph: with `create_graph=True` the backward pass itself is recorded.",
+    ru="У градиентов есть граф: с `create_graph=True` записывается и сам обратный проход.",
+)
+def records_the_pass(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, create_graph=True, materialize_grads=True)
+    return [gradient * factor for gradient, factor in zip(gradients, factors)]
+
+
+@fix_shared_gradients.mistake(
+    en="A generator comes back: its gradients are not computed yet. Return a list or a tuple.",
+    ru="Возвращается генератор, градиенты в нём ещё не вычислены. Верните список или кортеж.",
+)
+def returns_a_generator(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> Iterator[Tensor]:
+    gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
+    return (gradient * factor for gradient, factor in zip(gradients, factors))

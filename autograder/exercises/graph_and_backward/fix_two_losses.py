@@ -275,3 +275,23 @@ def computes_it_by_hand(w: Tensor, x: Tensor, y: Tensor, share: float) -> tuple[
         fit, size = _losses(w, x, y)
         w.grad = x.T @ (2 * (h - y + share * h) / h.numel() * (1 - h**2))
     return fit.item(), size.item()
+
+
+@fix_two_losses.mistake(
+    en="The backward pass starts from the average of the two losses, not from their sum: the gradient is half of it.",
+    ru="Обратный проход начат от среднего двух значений функций потерь, а не от их суммы: градиент вдвое меньше.",
+)
+def averages_the_losses(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    ((fit + share * size) / 2).backward()  # type: ignore[no-untyped-call]
+    return fit, size
+
+
+@fix_two_losses.mistake(
+    en="`share` multiplies the first loss, not the second.",
+    ru="На `share` умножена первая функция потерь, а не вторая.",
+)
+def shares_the_first(w: Tensor, x: Tensor, y: Tensor, share: float) -> TwoLosses:
+    fit, size = _losses(w, x, y)
+    (share * fit + size).backward()  # type: ignore[no-untyped-call]
+    return fit, size

@@ -80,6 +80,7 @@ from .manual_backward import assign_gradient, backward_by_paths
     ],
 )
 def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
+    before = case.x.detach().clone()
     y = answer.hide_the_bug(case.x)
     usable = isinstance(y, Tensor) and y.numel() == 1 and y.grad_fn is not None
     seen: dict[str, object] = {
@@ -88,12 +89,13 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
             "numel()": y.numel() if isinstance(y, Tensor) else None,
             "grad_fn": "a node" if isinstance(y, Tensor) and y.grad_fn is not None else None,
         },
-        "untouched": case.x,
+        "untouched": torch.equal(case.x.detach(), before),
         "operations": False,
         "shared": False,
         "depends": False,
         "agrees": False,
         "derivative": None,
+        "assigned": None,
     }
     if not usable:
         return seen
@@ -112,7 +114,8 @@ def hide_the_bug(answer: Any, case: Case) -> dict[str, object]:
         if right is None:
             seen["derivative"] = "none"
         else:
-            seen["derivative"] = "NaN" if not right.isfinite() else "0" if right == 0 else "a number"
+            seen["derivative"] = "NaN" if right.isnan() else "0" if right == 0 else "a number"
+            seen["assigned"] = "NaN" if assigned.isnan() else "0" if assigned == 0 else "a number"
             seen["depends"] = seen["derivative"] == "a number"
             seen["agrees"] = bool(torch.isclose(assigned, right, rtol=1e-6))
     return seen
@@ -194,3 +197,29 @@ def shows_the_bug(x: Tensor) -> Tensor:
 )
 def derivative_of_zero(x: Tensor) -> Tensor:
     return 0 * x + 0 * x
+
+
+@hide_the_bug.mistake(
+    en="The paths cancel: the derivative is 0. The assigning pass does not find that 0, it leaves what the last path "
+    "brings.",
+    ru="Пути взаимно уничтожаются: производная равна 0. Проход с присваиванием этого нуля не находит, он оставляет "
+    "то, что принёс последний путь.",
+)
+def paths_cancel(x: Tensor) -> Tensor:
+    return x - x
+
+
+@hide_the_bug.mistake(
+    en="A plain number comes back. It has no graph: return a tensor computed from `x`.",
+    ru="Возвращается обычное число. У него нет графа: верните тензор, вычисленный из `x`.",
+)
+def returns_a_number(x: Tensor) -> float:
+    return 0 * x.item() + 5 * x.item()
+
+
+@hide_the_bug.mistake(
+    en="Two elements come back. The assigning pass goes backward from one.",
+    ru="Возвращаются два элемента. Проход с присваиванием начинается от одного.",
+)
+def returns_two_elements(x: Tensor) -> Tensor:
+    return 0 * x.repeat(2) + 5 * x.repeat(2)

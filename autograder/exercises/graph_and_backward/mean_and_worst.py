@@ -152,6 +152,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         if features == 3:
             model.weight.grad = 100 * signed(rng, 1, 3)
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
+    model = _linear(rng, 2)
+    batches = [(x, model(x).detach()) for x, _ in _batches(rng, 1.0, 2.0, features=2)]
+    yield Case(model=model, batches=batches)  # every loss is 0
 
 
 def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
@@ -297,3 +300,29 @@ def joins_the_batches(model: Any, batches: Batches) -> Pair:
         losses = ((model(x) - y) ** 2).flatten().reshape(len(batches), -1).mean(1)
     x, y = batches[int(losses.argmax())]
     return losses.mean().item(), mse_loss(model(x), y)
+
+
+@mean_and_worst.mistake(
+    en="The search for the greatest loss starts from 0, and only a greater one replaces it: if every loss is 0, the 0 "
+    "without a graph comes back.",
+    ru="Поиск наибольшего значения начат с нуля, а заменить его может только большее: если все значения функции "
+    "потерь равны 0, возвращается этот ноль без графа.",
+)
+def starts_from_zero(model: Any, batches: Batches) -> Pair:
+    total, worst = 0.0, torch.tensor(0.0)
+    for x, y in batches:
+        loss = mse_loss(model(x), y)
+        total += loss.item()
+        if loss > worst:
+            worst = loss
+    return total / len(batches), worst
+
+
+@mean_and_worst.mistake(
+    en="The batches are taken out of the caller's list. Loop over it instead.",
+    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Пройдите по нему циклом.",
+)
+def empties_the_list(model: Any, batches: Batches) -> Pair:
+    mean, worst = _mean_and_extreme(model, batches, max)
+    batches.clear()
+    return mean, worst

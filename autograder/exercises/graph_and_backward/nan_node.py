@@ -76,6 +76,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, b = signed(rng, 3), leaf(rng, 3)
     a[2] = 0.0
     yield Case(loss=b.sum() + (a.abs().requires_grad_() * b).sqrt().sum())  # NaN for the second operand alone
+    roots = (0 * leaf(rng, 2).detach()).requires_grad_().sqrt()
+    yield Case(loss=roots[0] - roots[1])  # the gradient holds inf and -inf, and their sum is NaN
 
 
 def _record_nodes(loss: Tensor) -> list[tuple[str, bool, bool, bool]]:
@@ -310,3 +312,68 @@ def returns_the_node(loss: Tensor) -> Any:
     nodes = {node.name(): node for node in graph_nodes(loss)}
     name = next((name for name, came, nan, _ in _record_nodes(loss) if nan and not came), None)
     return nodes[name] if name else None
+
+
+@nan_node.mistake(
+    en="The entries of a gradient are added up before the test for NaN: inf and -inf add up to NaN, although neither "
+    "is one.",
+    ru="Элементы градиента складываются до проверки на NaN: inf и -inf в сумме дают NaN, хотя сами NaN не являются.",
+)
+def tests_the_sum(loss: Tensor) -> str | None:
+    found: list[str] = []
+
+    def has_nan(gradients: Any) -> bool:
+        return any(g is not None and bool(g.sum().isnan()) for g in gradients)
+
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if has_nan(given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="The last node that gives a NaN is named. The NaN was made in the first; the others only hand it on.",
+    ru="Назван последний узел, который выдаёт NaN. Возник NaN в первом, остальные его только передают.",
+)
+def names_the_last_that_gives(loss: Tensor) -> str | None:
+    found: list[str] = []
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g is not None and bool(g.isnan().any()) for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[-1] if found else None
+
+
+@nan_node.mistake(
+    en="A gradient is asked for NaN without a look whether it is there: entries of `given` and `received` may be None.",
+    ru="На NaN проверяется и то, чего нет: среди элементов `given` и `received` бывает None.",
+)
+def expects_no_none(loss: Tensor) -> str | None:
+    found: list[str] = []
+    for node in graph_nodes(loss):
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g.isnan().any() for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None
+
+
+@nan_node.mistake(
+    en="The first of the nodes found is taken even if none was found: without a NaN the list is empty.",
+    ru="Первый из найденных узлов берётся, даже если ничего не найдено: без NaN список пуст.",
+)
+def takes_the_first_of_none(loss: Tensor) -> str | None:
+    found = [name for name, came, nan, _ in _record_nodes(loss) if nan and not came]
+    return found[0]

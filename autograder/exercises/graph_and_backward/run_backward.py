@@ -154,6 +154,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     a, w1, w2, w3, w4 = (leaf(rng, 2, 2) for _ in range(5))
     b, c = w1 * a, w2 * a
     yield Case(root=(10 - (w3 * b + w4 * c) @ b).mean())
+    yield Case(root=leaf(rng, 1) + leaf(rng, 1).exp())  # one element, but of shape (1,)
 
 
 def _assign_at(node: Any, gradient: Tensor) -> None:
@@ -445,3 +446,35 @@ def adds_in_place(root: Tensor) -> None:
 )
 def lets_the_engine_do_it(root: Tensor) -> None:
     root.backward()  # type: ignore[no-untyped-call]
+
+
+@run_backward.mistake(
+    en="The pass starts with a gradient of shape `()`, although `root` may have another shape, such as `(1,)`: some "
+    "leaf gets a `.grad` of the wrong shape.",
+    ru="Проход начат с градиента формы `()`, а у `root` форма может быть и другой, например `(1,)`: `.grad` "
+    "некоторого листа получает не ту форму.",
+)
+def assigns_shape_of_a_number(root: Tensor) -> None:
+    backward_in_order(root, _assign_at, start=lambda _: torch.ones((), dtype=root.dtype))
+
+
+@run_backward.mistake(
+    en="The nodes are called in the order in which a stack finds them: some are called before all that leads to them "
+    "has arrived.",
+    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
+)
+def goes_in_order_of_a_stack(root: Tensor) -> None:
+    order: list[Any] = []
+    todo: list[Any] = [root.grad_fn]
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in order:
+            order.append(node)
+            todo += [child for child, _ in node.next_functions]
+    total = {root.grad_fn: torch.ones_like(root)}
+    for node in order:
+        if hasattr(node, "variable"):
+            assign_gradient(node.variable, total[node])
+            continue
+        for child, gradient in pass_on(node, total[node]):
+            accumulate(total, child, gradient)

@@ -86,7 +86,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = signed(rng, *shape)
         x.view(-1)[:5] = torch.tensor([0.0, 1e-4, -1.0, 4.0, 0.0], dtype=FLOAT64)
         yield Case(x=x.requires_grad_())
-    for scale, dtype in (1e-12, torch.float64), (1e-30, torch.float32):
+    for scale, dtype in (1e-12, torch.float64), (1e-200, torch.float64), (1e-36, torch.float32):
         x = scale * uniform(rng, 5)
         x[0], x[1] = 0.0, -x[1]
         yield Case(x=x.to(dtype).requires_grad_())
@@ -241,3 +241,30 @@ def cuts_the_root_off(x: Tensor) -> Tensor:
 )
 def forgets_the_outer_where(x: Tensor) -> Tensor:
     return torch.where(x > 0, x, 1.0).sqrt()
+
+
+@safe_sqrt.mistake(
+    en="Small positive numbers are raised to a bound: below it the value is that of the bound and the derivative is 0.",
+    ru="Малые положительные числа подняты до некоторой границы: ниже неё значение взято на границе, а производная "
+    "равна 0.",
+)
+def raises_small_numbers(x: Tensor) -> Tensor:
+    return torch.where(x > 0, x.clamp(min=1e-12).sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="Python's `if` is asked about a tensor of several numbers. The choice is needed for each entry: `torch.where`.",
+    ru="Условие `if` получает тензор из нескольких чисел. Выбирать нужно для каждого элемента: `torch.where`.",
+)
+def asks_with_if(x: Tensor) -> Tensor:
+    return x.sqrt() if x > 0 else 0 * x
+
+
+@safe_sqrt.mistake(
+    en="The numbers of `x` are changed in place, and torch refuses: `x` is a leaf that requires grad.",
+    ru="Числа в `x` меняются на месте, и torch отказывает: `x` — лист, требующий градиента.",
+)
+def edits_the_leaf(x: Tensor) -> Tensor:
+    positive = x > 0
+    x[~positive] = 1.0
+    return torch.where(positive, x.sqrt(), 0.0)

@@ -142,6 +142,9 @@ def _random_network(rng: torch.Generator, *widths: int) -> torch.nn.Sequential:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(model=_random_network(rng, 3, 4), x=uniform(rng, 2, 3))
     yield Case(model=_random_network(rng, 2, 3, 5), x=with_old_gradient(leaf(rng, 4, 2)))
+    partly_frozen = _random_network(rng, 2, 3, 2)
+    partly_frozen[2].weight.requires_grad_(False)
+    yield Case(model=partly_frozen, x=uniform(rng, 3, 2))
 
 
 def _run_layers(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
@@ -322,3 +325,62 @@ def tracks_the_data(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 def leaves_it_in_eval(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     outputs = _run_layers(model.eval(), x)
     return list(torch.autograd.grad(outputs[-1], outputs))
+
+
+@hidden_gradients.mistake(
+    en="Every weight is frozen for the pass and thawed afterwards. A weight that was frozen before requires grad now.",
+    ru="На время прохода заморожены все веса, а потом все разморожены. Вес, замороженный ещё до вызова, теперь требует "
+    "градиента.",
+)
+def thaws_everything(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    model.requires_grad_(False)
+    outputs = _run_layers(model, x.detach().requires_grad_())
+    for output in outputs:
+        output.retain_grad()
+    outputs[-1].backward()  # type: ignore[no-untyped-call]
+    model.requires_grad_(True)
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="These are the gradients of the layers' inputs. Asked for are those of the outputs: the list begins one layer "
+    "later and ends with the loss.",
+    ru="Возвращены градиенты входов слоёв, а нужны градиенты выходов: список начинается на слой позже и заканчивается "
+    "функцией потерь.",
+)
+def gradients_of_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    h = x.detach().requires_grad_()
+    outputs = _run_layers(model, h)
+    return list(torch.autograd.grad(outputs[-1], [h, *outputs[:-1]]))
+
+
+@hidden_gradients.mistake(
+    en="No graph leads back from the loss: each layer got a detached input, or the layers ran under `no_grad()`.",
+    ru="От функции потерь назад графа нет: каждый слой получил отсоединённый вход или слои вычислены внутри "
+    "`no_grad()`.",
+)
+def detaches_the_inputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    outputs = []
+    for layer in model:
+        x = layer(x.detach())
+        outputs.append(x)
+    return list(torch.autograd.grad(x, outputs))
+
+
+@hidden_gradients.mistake(*hidden_gradients.mistakes["detaches_the_inputs"].says)
+def detaches_and_retains(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | None]:
+    outputs = []
+    for layer in model:
+        x = layer(x.detach())
+        x.retain_grad()
+        outputs.append(x)
+    x.backward()  # type: ignore[no-untyped-call]
+    return [output.grad for output in outputs]
+
+
+@hidden_gradients.mistake(
+    en="The outputs themselves were returned. Asked for are the derivatives of the loss with respect to them.",
+    ru="Возвращены сами выходы, а нужны производные функции потерь по ним.",
+)
+def returns_the_outputs(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
+    return _run_layers(model, x)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from autograder.checking.exercise import Case, aspect, exercise
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import ReplacedName, using_answer
+from autograder.checking.tensor_overrides import find_replaced
 from autograder.checking.values import number
 from autograder.language import Text
 
@@ -72,16 +73,25 @@ from .common import flags, kind_of
     ],
 )
 def leaf_without_gradient(answer: Any, case: Case) -> dict[str, object]:
+    compute: Any
     returned = answer.leaf_without_gradient()
-    t, loss = returned if kind_of(returned) == "a pair" else (None, None)
+    t, compute = returned if kind_of(returned) == "a pair" else (None, None)
+
+    def loss(t: Tensor) -> Any:
+        value = compute(t)
+        replaced = find_replaced(value, t)
+        if replaced is not None:
+            raise ReplacedName(replaced)
+        return value
+
     leaf = {
         "returned": kind_of(returned),
         "t": kind_of(t),
-        "loss": kind_of(loss),
+        "loss": kind_of(compute),
         **flags("t", t),
         **flags("after backward() t", None),
     }
-    if not isinstance(t, Tensor) or not callable(loss):
+    if not isinstance(t, Tensor) or not callable(compute):
         return {"leaf": leaf}
     error: str | None = None
     with using_answer():
@@ -207,3 +217,12 @@ def finds_a_zero() -> Counterexample:
 )
 def keeps_the_history() -> Counterexample:
     return _make_weight(), lambda t: t.square().sum()
+
+
+@leaf_without_gradient.mistake(
+    en="The second of the pair is the value of the loss. Asked for is the function that computes it from `t`.",
+    ru="Второе в паре — уже вычисленное значение функции потерь, а нужна сама функция, которая вычисляет его по `t`.",
+)
+def returns_the_value() -> tuple[Tensor, Tensor]:
+    t, other = _make_weight(), _make_weight()
+    return t, (other * t.detach()).sum()

@@ -150,3 +150,38 @@ def assigns_new_memory(h: Tensor, values: Tensor, noticed: bool) -> None:
         h.detach().copy_(values)
     else:
         h.data = values.clone()
+
+
+@overwrite.mistake(
+    en="With `noticed=True` only the name `h` is bound to other numbers. The caller's tensor has not changed.",
+    ru="При `noticed=True` с другими числами связано только имя `h`. Тензор вызывающего кода не изменился.",
+)
+def rebinds_the_name(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h = values
+    else:
+        h.data.copy_(values)
+
+
+@overwrite.mistake(*overwrite.mistakes["shares_the_values"].says)
+def shares_the_values_unnoticed(h: Tensor, values: Tensor, noticed: bool) -> None:
+    if noticed:
+        h.detach().copy_(values)
+    else:
+        h.data = values
+
+
+@overwrite.mistake(
+    en="`values` is added to `h`. It has to stand there in place of the old numbers.",
+    ru="`values` прибавлен к `h`. А он должен встать на место прежних чисел.",
+)
+def adds_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (h.detach() if noticed else h.data).add_(values)
+
+
+@overwrite.mistake(
+    en="The copy goes the wrong way: the numbers of `h` were written into `values`.",
+    ru="Копирование идёт не в ту сторону: числа из `h` записаны в `values`.",
+)
+def copies_the_wrong_way(h: Tensor, values: Tensor, noticed: bool) -> None:
+    (values.detach() if noticed else values.data).copy_(h.detach())

@@ -60,6 +60,8 @@ def snapshot(answer: Any, case: Case) -> dict[str, object]:
     x = x if case.x.is_leaf else x * 1
     memory = x.data_ptr()
     taken = answer.snapshot(x)
+    with torch.no_grad():
+        answer.snapshot(x + 1)  # a later snapshot leaves this one alone
     state = {**flags("x", x), "x.grad_fn": grad_fn_name(x), "x.data_ptr() is as before": x.data_ptr() == memory}
     if not isinstance(taken, Tensor):
         return {"snapshot": taken}
@@ -153,3 +155,64 @@ def copies_deeply(x: Tensor) -> Tensor:
 )
 def goes_through_a_list(x: Tensor) -> Tensor:
     return torch.tensor(x.tolist(), dtype=torch.float32)
+
+
+@snapshot.mistake(
+    en="All calls share one buffer: the next snapshot of the same shape overwrites this one.",
+    ru="У всех вызовов общий буфер: следующий снимок той же формы записывается поверх этого.",
+)
+def reuses_one_buffer(x: Tensor) -> Tensor:
+    buffer = _buffers.setdefault((x.shape, x.dtype), torch.empty(x.shape, dtype=x.dtype))
+    return buffer.copy_(x.detach())
+
+
+_buffers: dict[object, Tensor] = {}
+
+
+@snapshot.mistake(*snapshot.mistakes["takes_data"].says)
+def takes_a_view(x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return x[:]
+
+
+@snapshot.mistake(
+    en="The snapshot is flat. It needs the shape of `x`.",
+    ru="Снимок вытянут в строку. У него должна быть форма тензора `x`.",
+)
+def flattens(x: Tensor) -> Tensor:
+    return x.detach().clone().flatten()
+
+
+@snapshot.mistake(
+    en="An array of NumPy comes back. Asked for is a tensor.",
+    ru="Возвращается массив NumPy, а нужен тензор.",
+)
+def returns_an_array(x: Tensor) -> Any:
+    return x.detach().clone().numpy()
+
+
+@snapshot.mistake(
+    en="`requires_grad` of `x` is switched off. The flag belongs to the caller's tensor, and of a result it cannot be "
+    "changed.",
+    ru="У `x` выключен флаг `requires_grad`. Это флаг чужого тензора, а у результата операции его и нельзя изменить.",
+)
+def switches_the_flag_off(x: Tensor) -> Tensor:
+    return x.requires_grad_(False).clone()
+
+
+@snapshot.mistake(
+    en="`requires_grad_(False)` is called on the clone. The clone is a result with a history, and only `detach()` takes "
+    "that away.",
+    ru="`requires_grad_(False)` вызван у копии. Копия — результат операции с историей, и убрать её может только "
+    "`detach()`.",
+)
+def switches_the_clone_off(x: Tensor) -> Tensor:
+    return x.clone().requires_grad_(False)
+
+
+@snapshot.mistake(
+    en="Leaves are copied with `copy.deepcopy`, which keeps `requires_grad`: the snapshot of a weight is a weight.",
+    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
+)
+def copies_leaves_deeply(x: Tensor) -> Tensor:
+    return copy.deepcopy(x) if x.is_leaf else x.detach().clone()

@@ -78,16 +78,16 @@ def _filled_memory() -> Iterator[None]:
     ],
 )
 def sum_gradients(answer: Any, case: Case) -> dict[str, object]:
-    w, curved = case.w, False
+    w, history = case.w, "none"
     with _filled_memory():
         total = answer.sum_gradients(case.losses, w)
     tracked = isinstance(total, Tensor) and total.requires_grad
     if tracked and w.requires_grad:
         with using_answer():
             (second,) = torch.autograd.grad(total.sum(), w, allow_unused=True, retain_graph=True)
-            curved = second is not None and bool(second.any())
+            history = "not of w" if second is None else "curved" if bool(second.any()) else "flat"
     kept = {"w": w.detach(), "w.requires_grad": w.requires_grad, "w.grad": w.grad}
-    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "curved": curved}
+    return {"total": total, "kept": {"requires_grad of the sum": tracked, **kept}, "history": history}
 
 
 def _losses_of(w: Tensor, points: Tensor) -> list[Callable[[], Tensor]]:
@@ -105,6 +105,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(losses=_losses_of(w, uniform(rng, 3, 3)), w=w)
     w = uniform(rng, 4).float().requires_grad_()  # another dtype, and an empty `.grad`
     yield Case(losses=_losses_of(w, uniform(rng, 5, 4).float()), w=w)
+    w = leaf(rng, 2, 2)  # the first gradient is an expanded tensor
+    yield Case(losses=[lambda: w.sum(), *_losses_of(w, uniform(rng, 2, 2))], w=w)
 
 
 def _add_gradients(total: Tensor, losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -260,3 +262,54 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w.detach().zero_(), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The others are added in place to the first gradient. That tensor may be an expanded one, as for `w.sum()`: all "
+    "of its entries are one number in memory, and torch refuses to write there.",
+    ru="Остальные градиенты прибавляются на месте к первому. Это может быть расширенный тензор, как для `w.sum()`: все "
+    "его элементы — одно число в памяти, и torch не позволяет туда писать.",
+)
+def adds_to_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.autograd.grad(losses[0](), w)[0], losses[1:], w)
+
+
+@sum_gradients.mistake(
+    en="The sum starts from a tensor that requires grad, such as `zeros_like(w, requires_grad=True)`, and therefore "
+    "requires grad itself.",
+    ru="Сумма начинается с тензора, который требует градиента, например `zeros_like(w, requires_grad=True)`, и поэтому "
+    "сама его требует.",
+)
+def starts_from_a_leaf(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = torch.zeros_like(w, requires_grad=True)
+    for loss in losses:
+        total = total + torch.autograd.grad(loss(), w)[0]
+    return total
+
+
+@sum_gradients.mistake(
+    en="`torch.autograd.grad` returns a tuple, even for one input. The gradient is its first entry.",
+    ru="Функция `torch.autograd.grad` возвращает кортеж, даже если вход один. Сам градиент — его первый элемент.",
+)
+def adds_the_tuple(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    total = torch.zeros_like(w, requires_grad=False)
+    for loss in losses:
+        total += torch.autograd.grad(loss(), w)  # type: ignore[arg-type]
+    return total
+
+
+@sum_gradients.mistake(
+    en="The losses are computed under `no_grad()`. Nothing is recorded, so there is no gradient to ask for.",
+    ru="Функции потерь вычисляются внутри `no_grad()`. Ничего не записано, и градиент взять неоткуда.",
+)
+def records_nothing(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    with torch.no_grad():
+        return _add_gradients(torch.zeros_like(w), losses, w)
+
+
+@sum_gradients.mistake(
+    en="The first gradient is counted twice: the sum starts from it, and the loop begins with it again.",
+    ru="Первый градиент учтён дважды: с него начинается сумма, и с него же начинается цикл.",
+)
+def counts_the_first_twice(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
+    return _add_gradients(torch.autograd.grad(losses[0](), w)[0].clone(), losses, w)

@@ -208,3 +208,32 @@ def assigns_its_data(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     weight = values.clone().requires_grad_()
     weight.data = (values * 0.01).to(device=device, dtype=dtype)
     return weight
+
+
+@trainable_weight.mistake(*trainable_weight.mistakes["scales_the_input"].says)
+def scales_and_tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return values.mul_(0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is always float32. The dtype that was asked for goes to `.to(...)`.",
+    ru="Вес всегда получается float32. Заданный dtype передают в `.to(...)`.",
+)
+def casts_to_float32(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values * 0.01).float().to(device).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="Nothing is returned: the `return` is missing.",
+    ru="Ничего не возвращается: забыт `return`.",
+)
+def returns_nothing(values: Tensor, dtype: torch.dtype, device: str) -> None:
+    (values * 0.01).to(device=device, dtype=dtype).requires_grad_()
+
+
+@trainable_weight.mistake(
+    en="The weight is flat. It needs the shape of `values`.",
+    ru="Вес вытянут в строку. У него должна быть форма тензора `values`.",
+)
+def flattens(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
+    return (values.flatten() * 0.01).to(device=device, dtype=dtype).requires_grad_()

@@ -131,3 +131,27 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     loss = ((x @ w).tanh() @ u).square().mean()
     loss.backward()  # type: ignore[no-untyped-call]
     return loss
+
+
+@two_layer_loss.mistake(
+    en="The sum of the squares comes back. The loss is their mean.",
+    ru="Возвращается сумма квадратов. Значение функции потерь — их среднее.",
+)
+def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w).tanh() @ u).square().sum()
+
+
+@two_layer_loss.mistake(
+    en="The loss is a Python number. It has no graph, and the caller cannot call `backward()`.",
+    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
+)
+def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
+    return ((x @ w).tanh() @ u).square().mean().item()
+
+
+@two_layer_loss.mistake(
+    en="`tanh` got lost between the two layers.",
+    ru="Между двумя слоями потерян `tanh`.",
+)
+def loses_the_tanh(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
+    return ((x @ w) @ u).square().mean()

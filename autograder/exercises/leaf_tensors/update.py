@@ -54,6 +54,12 @@ def _is_empty(gradient: Tensor | None) -> bool:
             ru="В их `.grad` лежит None или нули.",
         ),
         aspect(
+            "recording",
+            0,
+            en="After the call operations are recorded again.",
+            ru="После вызова операции снова записываются.",
+        ),
+        aspect(
             "noticed",
             1,
             en="Autograd can notice each change: the `_version` of every tensor that was stepped has grown.",
@@ -82,12 +88,15 @@ def update(answer: Any, case: Case) -> dict[str, object]:
     memory, versions = [w.data_ptr() for w in weights], [w._version for w in weights]
     listed = list(weights)
     returned = answer.update(listed, case.lr)
+    recording = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
     cleared = {f"{name}.grad": "None or zero" if _is_empty(w.grad) else w.grad for name, w in names.items()}
     grew = {f"{name}._version has grown": w._version > old for (name, w), old in zip(names.items(), versions)}
     return {
         "weights": {name: w.detach() for name, w in names.items()},
         "flags": {key: value for name, w in names.items() for key, value in flags(name, w).items()},
         "cleared": cleared,
+        "recording": recording,
         "noticed": {key: yes for (key, yes), given in zip(grew.items(), case.weights) if given.grad is not None},
         "in_list": [(new is w, isinstance(new, Tensor) and new.requires_grad) for new, w in zip(listed, weights)],
         "returned": returned is not None,
@@ -111,7 +120,7 @@ def _random_weights(rng: torch.Generator, *shapes: tuple[int, ...], unused: int 
 def cases(rng: torch.Generator) -> Iterator[Case]:
     yield Case(weights=_random_weights(rng, (2, 3), (4,), unused=None), lr=0.1)
     yield Case(weights=_random_weights(rng, (3,), (2, 2), (1,), (5,), unused=1), lr=0.25)
-    yield Case(weights=_random_weights(rng, (2,), (3, 1), unused=0), lr=0.5)
+    yield Case(weights=_random_weights(rng, (2,), (2,), unused=0), lr=0.5)
 
 
 def _with_gradients(weights: list[Tensor]) -> Iterator[tuple[int, Tensor, Tensor]]:
@@ -318,3 +327,52 @@ def assigns_data(weights: list[Tensor], lr: float) -> None:
     for _, w, gradient in _with_gradients(weights):
         w.data = w.data - lr * gradient
         w.grad = None
+
+
+@update.mistake(
+    en="The gradients that exist are put into a list, and weights and gradients are paired by position. After a weight "
+    "without a gradient each gradient meets the wrong weight.",
+    ru="Имеющиеся градиенты собраны в список, и веса сопоставлены с ними по порядку. После веса без градиента каждый "
+    "градиент достаётся не своему весу.",
+)
+def pairs_by_position(weights: list[Tensor], lr: float) -> None:
+    gradients = [w.grad for w in weights if w.grad is not None]
+    with torch.no_grad():
+        for w, gradient in zip(weights, gradients):
+            if w.shape == gradient.shape:
+                w -= lr * gradient
+    for w in weights:
+        w.grad = None
+
+
+@update.mistake(*update.mistakes["pairs_by_position"].says)
+def pairs_by_position_whatever_the_shape(weights: list[Tensor], lr: float) -> None:
+    gradients = [w.grad for w in weights if w.grad is not None]
+    with torch.no_grad():
+        for w, gradient in zip(weights, gradients):
+            w -= lr * gradient
+            w.grad = None
+
+
+@update.mistake(
+    en="Recording was switched off by `torch.set_grad_enabled(False)` and not switched on again: the caller's next "
+    "forward pass leaves no graph.",
+    ru="Отслеживание выключено вызовом `torch.set_grad_enabled(False)` и не включено снова: следующий прямой проход в "
+    "вызывающем коде не оставит графа.",
+)
+def leaves_recording_off(weights: list[Tensor], lr: float) -> None:
+    torch.set_grad_enabled(False)
+    for _, w, gradient in _with_gradients(weights):
+        w -= lr * gradient
+        w.grad = None
+
+
+@update.mistake(
+    en="The step is multiplied by `lr` twice.",
+    ru="Шаг умножен на `lr` дважды.",
+)
+def applies_the_rate_twice(weights: list[Tensor], lr: float) -> None:
+    with torch.no_grad():
+        for _, w, gradient in _with_gradients(weights):
+            w -= lr * lr * gradient
+            w.grad = None
