@@ -47,7 +47,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         ),
         Text(
             "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
-            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
+            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
             "влияет.",
         ),
         Text(

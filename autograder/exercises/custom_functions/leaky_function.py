@@ -57,7 +57,7 @@ from .common import (
         Text(
             "`g = grad_output` and `grad_output.detach()` are the same memory under another name. A new tensor comes "
             "from `clone()`, `torch.where` or a multiplication.",
-            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
+            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
             "`torch.where` и умножение.",
         ),
         Text(
@@ -156,7 +156,7 @@ class divides_back(_Leaky):
 @leaky_function.mistake(
     en="The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its "
     "own is a copy, too.",
-    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
+    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
     "тоже копия.",
 )
 class returns_the_original(_Leaky):

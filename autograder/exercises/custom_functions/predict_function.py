@@ -24,12 +24,12 @@ from autograder.language import Text
             "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
             "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
             "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только "
-            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
+            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
             "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
             "answer something else, and one of these is the middle between 0 and 1.",
-            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
+            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
             "по-своему, и один из ответов лежит посередине между 0 и 1.",
         ),
     ],

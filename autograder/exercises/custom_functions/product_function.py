@@ -391,7 +391,7 @@ class takes_the_mean(_SummedBy):
 
 @product_function.mistake(
     en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
-    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
 )
 class takes_the_mean_for_a_number(_SummedBy):
     @staticmethod

@@ -52,13 +52,13 @@ from .common import (
     hints=[
         Text(
             "`apply` gets two arguments. How many entries does `backward` return, and which of them is no gradient?",
-            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
+            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
         ),
         Text(
             "A number goes onto `ctx` as an attribute. An input returned as it is becomes a view, and torch refuses to "
             "change that in place; a copy is no view.",
             "Число записывают в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
-            "месте torch не даёт; копия — не представление.",
+            "месте torch не даёт; копия — не представление.",
         ),
         Text(
             "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",

@@ -47,7 +47,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
         Text(
             "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and "
             "after.",
-            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
             "тот же тензор.",
         ),
         Text(

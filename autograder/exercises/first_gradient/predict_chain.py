@@ -23,7 +23,7 @@ from autograder.language import Text
         Text(
             "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
             "what does one of them contribute? Then `y`.",
-            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
             "какой вклад вносит один из них? Затем `y`.",
         ),
         Text(

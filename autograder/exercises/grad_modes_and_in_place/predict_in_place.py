@@ -20,19 +20,19 @@ from autograder.language import Text
         Text(
             "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
             "it that tensor which is edited?",
-            "Для каждой строки: что нужно, чтобы вычислить производную первой операции, — её вход, её выход или "
+            "Для каждой строки: что нужно, чтобы вычислить производную первой операции, — её вход, её выход или "
             "ничего? И этот ли тензор меняют?",
         ),
         Text(
             "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf that requires grad, a view of "
             "it and the parts that `unbind` makes of a result may not be edited at all.",
-            "Для `h ** 2` нужен `h`, для `h.sqrt()` — результат, для `h * k` — `k`. Лист, который требует градиента, "
+            "Для `h ** 2` нужен `h`, для `h.sqrt()` — результат, для `h * k` — `k`. Лист, который требует градиента, "
             "его представление и части результата, которые вернул `unbind`, менять нельзя вовсе.",
         ),
         Text(
             "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
             "`y[0] = 7` leaves 0 at its place.",
-            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = "
+            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = "
             "7` даёт на этом месте 0.",
         ),
     ],

@@ -18,7 +18,7 @@ from autograder.language import Text
     hints=[
         Text(
             "Ask of each line: which mode is on at that moment, and does the line make a new result or use an old one?",
-            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
+            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
             "результат или берёт старый?",
         ),
         Text(

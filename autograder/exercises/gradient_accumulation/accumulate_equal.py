@@ -41,7 +41,7 @@ from .common import (
         Text(
             "Compare with the big batch: its loss is a mean over all samples. What is the mean of one micro-batch a "
             "part of?",
-            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один "
+            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один "
             "микробатч?",
         ),
         Text(

@@ -34,7 +34,7 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
         ),
         Text(
             "A window is K backward passes and one step. How often may gradients be cleared in it?",
-            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
+            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
         ),
         Text(
             "Move one line: from the top of the loop to after `optimizer.step()`.",
@@ -165,7 +165,7 @@ def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumul
     en="The gradient is K times too long, and the learning rate was lowered to make up for it. That works for plain "
     "SGD only, not with Adam or weight decay.",
     ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Это верно только для простого SGD, "
-    "а для Adam или при затухании весов — нет.",
+    "а для Adam или при затухании весов — нет.",
 )
 def lowers_the_rate(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for group in optimizer.param_groups:
@@ -189,7 +189,7 @@ def divides_the_weight_alone(model: Any, optimizer: Any, batches: Batches, accum
 @fix_zero_inside.mistake(
     en="The optimizer steps when `i % K == 0`: the first step comes after one micro-batch already. A window ends where "
     "`(i + 1) % K == 0`.",
-    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
+    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
     "где `(i + 1) % K == 0`.",
 )
 def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:

@@ -27,8 +27,8 @@ from autograder.language import Text
             "или копия?",
         ),
         Text(
-            "The two gradients are -32 and -8. `first` is another name for `w.grad`; `copy` is not.",
-            "Два градиента равны -32 и -8. `first` — другое имя для `w.grad`, а `copy` — нет.",
+            "The two gradients are −32 and −8. `first` is another name for `w.grad`; `copy` is not.",
+            "Два градиента равны −32 и −8. `first` — другое имя для `w.grad`, а `copy` — нет.",
         ),
     ],
 )

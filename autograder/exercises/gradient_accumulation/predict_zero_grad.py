@@ -26,7 +26,7 @@ from autograder.language import Text
         Text(
             "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the "
             "parameter.",
-            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
+            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
             "параметр.",
         ),
     ],

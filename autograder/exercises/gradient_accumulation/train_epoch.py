@@ -84,7 +84,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
         Text(
             "Cut the list into windows first: `batches[i:i + K]`. Each window is then the exercise you have already "
             "solved, and a step.",
-            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один "
+            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один "
             "шаг.",
         ),
         Text(

@@ -232,7 +232,7 @@ def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
     en="Only a gradient that `is` `v`, or another gradient, is copied. A view of `v` is another object with the same "
     "memory.",
     ru="Копируется только градиент, который по `is` совпадает с `v` или с другим градиентом. А представление тензора "
-    "`v` — другой объект с той же памятью.",
+    "`v` — другой объект с той же памятью.",
 )
 def compares_by_is(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     own: list[Tensor] = []

@@ -72,7 +72,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "losses",
             0,
             en="The pair that comes back holds the values of the two losses.",
-            ru="В возвращаемой паре — значения двух функций потерь.",
+            ru="В возвращаемой паре — значения двух функций потерь.",
         ),
         aspect(
             "gradient",

@@ -52,7 +52,7 @@ from .manual_backward import assign_gradient, backward_by_paths
             "depends",
             0,
             en="The derivative with respect to `x` is neither 0 nor NaN.",
-            ru="Производная по `x` — не 0 и не NaN.",
+            ru="Производная по `x` — не 0 и не NaN.",
         ),
         aspect(
             "agrees",
@@ -137,7 +137,7 @@ def uses_everything_once(x: Tensor) -> Tensor:
 
 @hide_the_bug.mistake(
     en="The derivative is NaN: some node gives NaN, or an infinity that another one multiplies by 0.",
-    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
+    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
 )
 def derivative_is_nan(x: Tensor) -> Tensor:
     return (x - x).sqrt() * 0 + x * x

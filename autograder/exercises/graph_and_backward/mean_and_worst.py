@@ -61,13 +61,13 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "mean",
             1,
             en="The first of the pair is the mean loss over all batches, a `float`.",
-            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
+            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
         ),
         aspect(
             "worst",
             1,
             en="The second of the pair is the loss of the worst batch.",
-            ru="Второе в паре — значение функции потерь на худшем батче.",
+            ru="Второе в паре — значение функции потерь на худшем батче.",
         ),
         aspect(
             "gradient",

@@ -39,7 +39,7 @@ from .common import FLOAT64
             "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the "
             "node, both are tuples, entries may be None.",
             "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` "
-            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
+            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
         Text(
             "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",

@@ -262,7 +262,7 @@ def asks_with_if(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="The numbers of `x` are changed in place, and torch refuses: `x` is a leaf that requires grad.",
-    ru="Числа в `x` меняются на месте, и torch отказывает: `x` — лист, требующий градиента.",
+    ru="Числа в `x` меняются на месте, и torch отказывает: `x` — лист, требующий градиента.",
 )
 def edits_the_leaf(x: Tensor) -> Tensor:
     positive = x > 0

@@ -23,7 +23,7 @@ from .common import with_lists
         ),
         Text(
             "Its result has the output's shape, then the input's. `vmap` adds one dimension in front.",
-            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
+            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
         ),
         Text(
             "Samples do not mix, so only the 4 diagonal blocks of 3 numbers can differ from zero.",

@@ -24,7 +24,7 @@ from .common import with_lists
         Text(
             "The result is `vᵀJ`: a sum of the rows of the matrix, each times its entry of `v`. It has the shape of "
             "`x`.",
-            "Результат — `vᵀJ`: сумма строк матрицы, каждая умножена на свой элемент `v`. Форма у него как у `x`.",
+            "Результат — `vᵀJ`: сумма строк матрицы, каждая умножена на свой элемент `v`. Форма у него как у `x`.",
         ),
         Text(
             "For `A`: `1·[1, 2] + 10·[3, 4]`. Without `v`, `backward()` needs an output of one element, of any shape.",

@@ -31,7 +31,7 @@ from .predict_leaf import predict_leaf
         Text(
             "`early` is 6, `late` is 11, and the derivative of `late ** 2` with respect to `late` is 22. A view of a "
             "leaf is no leaf; its gradient lands in the base, at its place.",
-            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
+            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
             "лист; его градиент попадает в исходный тензор, на своё место.",
         ),
     ],

@@ -203,7 +203,7 @@ def switches_the_flag_off(x: Tensor) -> Tensor:
 @snapshot.mistake(
     en="`requires_grad_(False)` is called on the clone. The clone is a result with a history, and only `detach()` takes "
     "that away.",
-    ru="`requires_grad_(False)` вызван у копии. Копия — результат операции с историей, и убрать её может только "
+    ru="`requires_grad_(False)` вызван у копии. Копия — результат операции с историей, и убрать её может только "
     "`detach()`.",
 )
 def switches_the_clone_off(x: Tensor) -> Tensor:
@@ -212,7 +212,7 @@ def switches_the_clone_off(x: Tensor) -> Tensor:
 
 @snapshot.mistake(
     en="Leaves are copied with `copy.deepcopy`, which keeps `requires_grad`: the snapshot of a weight is a weight.",
-    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
+    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
 )
 def copies_leaves_deeply(x: Tensor) -> Tensor:
     return copy.deepcopy(x) if x.is_leaf else x.detach().clone()

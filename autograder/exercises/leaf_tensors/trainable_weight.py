@@ -32,7 +32,7 @@ from .common import flags, grad_fn_name, kind_of
             1,
             en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked "
             "for.",
-            ru="Это тензор `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
+            ru="Это тензор `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
         ),
         aspect(
             "input",

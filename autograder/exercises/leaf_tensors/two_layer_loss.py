@@ -135,7 +135,7 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 @two_layer_loss.mistake(
     en="The sum of the squares comes back. The loss is their mean.",
-    ru="Возвращается сумма квадратов. Значение функции потерь — их среднее.",
+    ru="Возвращается сумма квадратов. Значение функции потерь — их среднее.",
 )
 def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u).square().sum()
@@ -143,7 +143,7 @@ def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 @two_layer_loss.mistake(
     en="The loss is a Python number. It has no graph, and the caller cannot call `backward()`.",
-    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
+    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
 )
 def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
     return ((x @ w).tanh() @ u).square().mean().item()

@@ -30,7 +30,7 @@ from autograder.language import Text
         Text(
             "`x * x` saves both factors, `x @ W` saves `x` and `W`. What `unpack` gives back is used as it is: for "
             "`x ** 2` the gradient is twice that.",
-            "`x * x` сохраняет оба множителя, `x @ W` — `x` и `W`. То, что вернёт `unpack`, берётся как есть: градиент "
+            "`x * x` сохраняет оба множителя, `x @ W` — `x` и `W`. То, что вернёт `unpack`, берётся как есть: градиент "
             "`x ** 2` вдвое больше этого значения.",
         ),
     ],

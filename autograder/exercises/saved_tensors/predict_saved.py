@@ -26,14 +26,14 @@ _INPUT = 64 * 256 * 4
         Text(
             "`x` takes 65 536 bytes, `W` takes 262 144, a boolean takes one byte. A derivative that is a constant needs "
             "no tensor; a tensor that is saved twice lies in memory once.",
-            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная постоянна, "
+            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная постоянна, "
             "тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
         ),
         Text(
             "For `x @ W` the gradient of `x` needs `W` and the gradient of `W` needs `x`. `frozen` asks for no "
             "gradient. A slice is a view: it keeps the whole storage.",
             "В `x @ W` для градиента `x` нужен `W`, а для градиента `W` нужен `x`. Тензор `frozen` градиента не "
-            "требует. Срез — это представление: он удерживает всё хранилище.",
+            "требует. Срез — это представление: он удерживает всё хранилище.",
         ),
     ],
 )
