@@ -361,7 +361,7 @@ class share_in_float32(_Clip):
 
 
 @clip_function.mistake(
-    en="Only the entries above 1 are counted in the share. Those below −1 lie outside, too.",
+    en="Only the entries above 1 are counted in the share. Those below −1 lie outside too.",
     ru="В доле учтены только элементы больше 1. Элементы меньше −1 тоже лежат вне отрезка.",
 )
 class counts_one_side(_Clip):

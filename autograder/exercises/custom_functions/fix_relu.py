@@ -246,8 +246,8 @@ class drops_the_clone(Function):
 @fix_relu.mistake(
     en="Small positive numbers count as 0: they get no gradient. With `torch.relu` every positive number passes its "
     "gradient on, however small.",
-    ru="Малые положительные числа приняты за 0: градиента у них нет. В `torch.relu` любое положительное число, даже "
-    "самое малое, пропускает градиент.",
+    ru="Малые положительные числа приняты за 0: градиента у них нет. У `torch.relu` градиент проходит при любом "
+    "положительном числе, даже самом малом.",
 )
 class draws_the_border_above_zero(Function):
     @staticmethod

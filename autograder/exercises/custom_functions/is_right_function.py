@@ -460,7 +460,8 @@ def only_the_value(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong alone.",
+    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong "
+    "alone.",
     ru="Из вторых производных сравнивается только производная по `k` и `k`. Неверной может быть и одна лишь "
     "производная сначала по `x`, а потом по `k`.",
 )

@@ -210,8 +210,8 @@ class mask_instead_of_slope(_Leaky):
 
 
 @leaky_function.mistake(
-    en="Where the input is negative, `slope` itself stands in the gradient. `grad_output` has to be multiplied by it.",
-    ru="Там, где вход отрицателен, в градиенте стоит сам `slope`. На него нужно умножить `grad_output`.",
+    en="Where the input is negative, `slope` itself stands in the gradient. It has to be multiplied by `grad_output`.",
+    ru="Там, где вход отрицателен, в градиенте стоит само число `slope`. Его нужно умножить на `grad_output`.",
 )
 class writes_the_slope(_Leaky):
     @staticmethod
@@ -220,8 +220,8 @@ class writes_the_slope(_Leaky):
 
 
 @leaky_function.mistake(
-    en="`backward` returns the derivative alone, `slope` and 1. `grad_output` has to be multiplied in.",
-    ru="`backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
+    en="`backward` returns the derivative alone, `slope` and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
 )
 class slopes_alone(_Leaky):
     @staticmethod

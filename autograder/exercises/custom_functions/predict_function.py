@@ -172,7 +172,8 @@ predict_function.wrong(
 predict_function.wrong(
     "all_kinks_are_half",
     {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5},
-    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.",
+    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses "
+    "that.",
     ru="На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так "
     "поступает только одна.",
 )

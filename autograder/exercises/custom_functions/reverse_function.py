@@ -225,9 +225,10 @@ class returns_detached(_Reverse):
 
 
 @reverse_function.mistake(
-    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands first.",
-    ru="`backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому аргументу "
-    "`apply`.",
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
+    "first.",
+    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
+    "аргументу `apply`.",
 )
 class reverse_in_wrong_order(_Reverse):
     @staticmethod

@@ -149,8 +149,8 @@ def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_s
 
 
 @fix_zero_inside.mistake(
-    en="The gradients are cleared inside a window, before its last micro-batch: the step sees only that one.",
-    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+    en="The gradients are cleared inside a window, before its last micro-batch: the step uses that one alone.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: в шаг входит только он.",
 )
 def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -164,8 +164,8 @@ def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumul
 @fix_zero_inside.mistake(
     en="The gradient is K times too long, and the learning rate was lowered to make up for it. That works for plain "
     "SGD only, not with Adam or weight decay.",
-    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Это верно только для простого SGD, "
-    "а для Adam или при затухании весов — нет.",
+    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Такой приём верен только для "
+    "простого SGD, а для Adam или при затухании весов — нет.",
 )
 def lowers_the_rate(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for group in optimizer.param_groups:
@@ -201,8 +201,8 @@ def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulati
 
 
 @fix_zero_inside.mistake(
-    en="There is one step, at the end: every window has to make its own.",
-    ru="Шаг всего один, в самом конце, а его должно делать каждое окно.",
+    en="There is one step, at the end. Every window has to make its own.",
+    ru="Шаг всего один, в самом конце, а нужен на каждое окно.",
 )
 def steps_once(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for x, y in batches:

@@ -72,7 +72,7 @@ predict_zero_grad.wrong(
     "both_leave_zeros",
     {"w.grad after zero_grad()": 0.0, "w: None, momentum": 0.81},
     en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Считается, что `zero_grad()` оставляет нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
 )
 
 

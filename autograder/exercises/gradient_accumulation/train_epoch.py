@@ -324,16 +324,16 @@ def runs_forward_first(model: Any, optimizer: Any, batches: Batches, accumulatio
 
 
 @train_epoch.mistake(
-    en="Nothing comes back: `return` is missing.",
-    ru="Функция ничего не возвращает: пропущен `return`.",
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
 )
 def returns_nothing(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w))
 
 
 @train_epoch.mistake(
-    en="What comes back is the loss of the last micro-batch alone.",
-    ru="Возвращается значение функции потерь только на последнем микробатче.",
+    en="The loss of the last micro-batch alone was returned.",
+    ru="Возвращено значение функции потерь только на последнем микробатче.",
 )
 def returns_the_last_loss(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     for start in range(0, len(batches), accumulation_steps):

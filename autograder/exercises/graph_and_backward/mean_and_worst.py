@@ -319,8 +319,8 @@ def starts_from_zero(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="The batches are taken out of the caller's list. Loop over it instead.",
-    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Пройдите по нему циклом.",
+    en="The batches were taken out of the caller's list. A loop over it leaves the list as it was.",
+    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Цикл по списку его не меняет.",
 )
 def empties_the_list(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)

@@ -315,9 +315,9 @@ def returns_the_node(loss: Tensor) -> Any:
 
 
 @nan_node.mistake(
-    en="The entries of a gradient are added up before the test for NaN: inf and -inf add up to NaN, although neither "
+    en="The entries of a gradient are added up before the test for NaN: inf and −inf add up to NaN, although neither "
     "is one.",
-    ru="Элементы градиента складываются до проверки на NaN: inf и -inf в сумме дают NaN, хотя сами NaN не являются.",
+    ru="Элементы градиента складываются до проверки на NaN: inf и −inf в сумме дают NaN, хотя сами не равны NaN.",
 )
 def tests_the_sum(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -354,8 +354,9 @@ def names_the_last_that_gives(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="A gradient is asked for NaN without a look whether it is there: entries of `given` and `received` may be None.",
-    ru="На NaN проверяется и то, чего нет: среди элементов `given` и `received` бывает None.",
+    en="A gradient was tested for NaN without a look whether it is there: entries of `given` and `received` may be "
+    "None.",
+    ru="На NaN проверяется и отсутствующий градиент: среди элементов `given` и `received` бывает None.",
 )
 def expects_no_none(loss: Tensor) -> str | None:
     found: list[str] = []

@@ -184,8 +184,8 @@ def flattens(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="An array of NumPy comes back. Asked for is a tensor.",
-    ru="Возвращается массив NumPy, а нужен тензор.",
+    en="A NumPy array was returned. Asked for is a tensor.",
+    ru="Возвращён массив NumPy, а нужен тензор.",
 )
 def returns_an_array(x: Tensor) -> Any:
     return x.detach().clone().numpy()
@@ -203,8 +203,8 @@ def switches_the_flag_off(x: Tensor) -> Tensor:
 @snapshot.mistake(
     en="`requires_grad_(False)` is called on the clone. The clone is a result with a history, and only `detach()` takes "
     "that away.",
-    ru="`requires_grad_(False)` вызван у копии. Копия — результат операции с историей, и убрать её может только "
-    "`detach()`.",
+    ru="Метод `requires_grad_(False)` вызван для копии. Копия — результат операции с историей, и убрать её может "
+    "только `detach()`.",
 )
 def switches_the_clone_off(x: Tensor) -> Tensor:
     return x.clone().requires_grad_(False)

@@ -268,7 +268,7 @@ def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     en="The others are added in place to the first gradient. That tensor may be an expanded one, as for `w.sum()`: all "
     "of its entries are one number in memory, and torch refuses to write there.",
     ru="Остальные градиенты прибавляются на месте к первому. Это может быть расширенный тензор, как для `w.sum()`: все "
-    "его элементы — одно число в памяти, и torch не позволяет туда писать.",
+    "его элементы — одно число в памяти, и записывать туда torch не позволяет.",
 )
 def adds_to_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.autograd.grad(losses[0](), w)[0], losses[1:], w)

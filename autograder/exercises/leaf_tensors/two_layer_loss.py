@@ -134,8 +134,8 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 @two_layer_loss.mistake(
-    en="The sum of the squares comes back. The loss is their mean.",
-    ru="Возвращается сумма квадратов. Значение функции потерь — их среднее.",
+    en="The sum of the squares was returned. The loss is their mean.",
+    ru="Возвращена сумма квадратов, а функция потерь — их среднее.",
 )
 def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u).square().sum()
@@ -150,7 +150,7 @@ def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
 
 
 @two_layer_loss.mistake(
-    en="`tanh` got lost between the two layers.",
+    en="`tanh` is missing between the two layers.",
     ru="Между двумя слоями потерян `tanh`.",
 )
 def loses_the_tanh(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
