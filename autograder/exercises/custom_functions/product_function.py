@@ -64,7 +64,7 @@ class _ReadCounter(TorchDispatchMode):
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "gradients",

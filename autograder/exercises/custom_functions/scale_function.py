@@ -35,7 +35,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
             2,
             en="Gradients are right whichever name is used afterwards, that of the result or that of the input, and "
             "`backward` leaves `grad_output` as it was.",
-            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; метод "
             "`backward` не меняет `grad_output`.",
         ),
     ],

@@ -35,7 +35,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
     ],
     hints=[

@@ -37,7 +37,7 @@ from .common import (
             "unchanged",
             0,
             en="`forward` leaves its input, and `backward` the tensor `grad_output`, as they were.",
-            ru="`forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
+            ru="Метод `forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
         ),
         aspect(
             "two_calls",

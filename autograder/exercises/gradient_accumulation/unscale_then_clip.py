@@ -73,7 +73,8 @@ class CountingScaler(torch.amp.GradScaler):
         Text(
             "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before "
             "clipping.",
-            "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
+            "Метод `unscale_` делит градиенты на масштаб на месте. Вызывать его нужно после последнего обратного "
+            "прохода окна и до отсечения.",
         ),
         Text(
             "...  # accumulate scaled losses\nscaler.unscale_(optimizer)\n...  # clip\nscaler.step(optimizer)\nscaler.update()",

@@ -78,7 +78,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "gradient",
             1,
             en="`w.grad` equals the gradient of `fit + share * size`.",
-            ru="`w.grad` равен градиенту `fit + share * size`.",
+            ru="В `w.grad` лежит градиент `fit + share * size`.",
         ),
         aspect(
             "backward_runs",

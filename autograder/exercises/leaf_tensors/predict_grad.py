@@ -25,7 +25,7 @@ from .predict_leaf import predict_leaf
         Text(
             "Leaves that require grad, and tensors that were asked in time to keep theirs. What they hold is the "
             "derivative of `loss`, not of the line they stand in.",
-            "В листьях, которые требуют градиента, и в тензорах, которые заранее попросили его сохранить. Там лежит "
+            "В листьях, которые требуют градиента, и в тензорах, для которых сохранение запрошено заранее. Там лежит "
             "производная `loss`, а не той строки, в которой они стоят.",
         ),
         Text(

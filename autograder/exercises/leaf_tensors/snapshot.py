@@ -26,7 +26,7 @@ from .common import flags, grad_fn_name
             "snapshot",
             1,
             en="The snapshot holds what `x` held at the time of the call, also after `x` has been edited.",
-            ru="Снимок содержит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
+            ru="В снимке лежит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
         ),
         aspect(
             "flags",

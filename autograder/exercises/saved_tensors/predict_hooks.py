@@ -23,8 +23,8 @@ from autograder.language import Text
         Text(
             "`pack` runs once per save while the operation runs, in the thread that entered the `with`; of two pairs "
             "only the inner one is called. `unpack` runs each time a saved tensor is needed.",
-            "`pack` вызывается один раз на каждое сохранение, во время самой операции и в том потоке выполнения, "
-            "который вошёл в `with`; из двух пар вызывается только внутренняя. `unpack` вызывается каждый раз, когда "
+            "`pack` вызывается один раз на каждое сохранение, во время самой операции и в том потоке выполнения, где "
+            "открыт блок `with`; из двух пар вызывается только внутренняя. `unpack` вызывается каждый раз, когда "
             "сохранённый тензор нужен.",
         ),
         Text(

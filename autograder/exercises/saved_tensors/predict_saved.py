@@ -26,8 +26,8 @@ _INPUT = 64 * 256 * 4
         Text(
             "`x` takes 65 536 bytes, `W` takes 262 144, a boolean takes one byte. A derivative that is a constant needs "
             "no tensor; a tensor that is saved twice lies in memory once.",
-            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная постоянна, "
-            "тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
+            "Тензор `x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная "
+            "постоянна, тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
         ),
         Text(
             "For `x @ W` the gradient of `x` needs `W` and the gradient of `W` needs `x`. `frozen` asks for no "
