@@ -26,7 +26,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("A gradient turned round", "Обращение градиента"),
+    title=Text("Gradient reversal", "Обращение градиента"),
     kind="complete",
     asks="Reverse",
     asks_for="class",
