@@ -64,7 +64,7 @@ class _ReadCounter(TorchDispatchMode):
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "gradients",
@@ -392,7 +392,7 @@ class takes_the_mean(_SummedBy):
 
 @product_function.mistake(
     en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
-    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
 )
 class takes_the_mean_for_a_number(_SummedBy):
     @staticmethod

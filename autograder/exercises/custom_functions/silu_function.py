@@ -60,7 +60,7 @@ from .common import (
         Text(
             "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
             "The derivative is that of a product.",
-            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
             "операциями torch. Дифференцируйте по правилу произведения.",
         ),
         Text(

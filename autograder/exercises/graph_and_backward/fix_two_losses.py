@@ -72,13 +72,13 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "losses",
             0,
             en="The pair that comes back holds the values of the two losses.",
-            ru="В возвращаемой паре — значения двух функций потерь.",
+            ru="В возвращаемой паре — значения двух функций потерь.",
         ),
         aspect(
             "gradient",
             1,
             en="`w.grad` equals the gradient of `fit + share * size`.",
-            ru="`w.grad` равен градиенту `fit + share * size`.",
+            ru="В `w.grad` лежит градиент `fit + share * size`.",
         ),
         aspect(
             "backward_runs",

@@ -463,7 +463,7 @@ def assigns_shape_of_a_number(root: Tensor) -> None:
 @run_backward.mistake(
     en="The nodes are called in the order in which a stack finds them: some are called before all that leads to them "
     "has arrived.",
-    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
+    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
 )
 def goes_in_order_of_a_stack(root: Tensor) -> None:
     order: list[Any] = []

@@ -45,7 +45,7 @@ _WIDTH = 32  # numbers in the hidden layer
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most k + 3, where k is the smaller of m and n.",
-            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
             measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
@@ -59,7 +59,7 @@ _WIDTH = 32  # numbers in the hidden layer
     hints=[
         Text(
             "A backward pass gives a row, forward mode gives a column. Which are fewer?",
-            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
+            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
         ),
         Text(
             "`torch.func` has one function for rows and one for columns. The length of `f(x)` tells which to take.",

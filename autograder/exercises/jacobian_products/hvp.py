@@ -75,11 +75,11 @@ def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
     hints=[
         Text(
             "`H` is the Jacobian of the gradient. Of which function is `H v` a product that you know already?",
-            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
+            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
         ),
         Text(
             "`H v` is the gradient of the scalar `g @ v`, with `v` held fixed. Does your `g` have a graph?",
-            "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
+            "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
         ),
         Text(
             "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",

@@ -58,7 +58,7 @@ from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp
         Text(
             "Make a dual tensor of `x` and `v`, call `f`, read the tangent, all inside `dual_level()`. Or look at "
             "`torch.func`.",
-            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
+            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
             "`dual_level()`. Или загляните в `torch.func`.",
         ),
         Text(

@@ -68,7 +68,7 @@ from .jvp import (
         Text(
             "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by "
             "`u`.",
-            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
+            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
             "`u`.",
         ),
         Text(

@@ -27,7 +27,7 @@ from .common import tracked
             "gradients",
             2,
             en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
-            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
+            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
         ),
         aspect(
             "passes",

@@ -73,14 +73,14 @@ _SHALLOW, _DEEP = 7, 99
         Text(
             "About $k + s$, and $k \\cdot s$ is the number of layers: the sum is smallest when both are its square root. "
             "The last segment may be shorter.",
-            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
+            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
             "из этого числа. Последний сегмент может быть короче.",
         ),
         Text(
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
             "x = checkpoint(segment, x, use_reentrant=False)`, where `size` is about the root of `len(layers)`.",
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
-            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
+            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
         ),
     ],
 )

@@ -69,7 +69,7 @@ def _activation(leaf: Tensor) -> Tensor:
             "Every tensor has a version, `t._version`, which grows with each change in place. `detach()` shares it, "
             "`.data` does not.",
             "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
-            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
+            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
         Text(
             "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "
