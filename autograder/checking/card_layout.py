@@ -122,7 +122,7 @@ class Card:
         lines += [f"  {_ASPECT_SIGNS[state]} {says} {points}".rstrip() for state, says, points in self.aspects]
         for label, said in self.rows:
             lines += [f"  {label}: {line}" if label and not i else f"  {line}" for i, line in enumerate(said)]
-        lines += [f"  {self.mistake}"] if self.mistake else []
+        lines += [f"  {self._say('card.mistake')}: {self.mistake}"] if self.mistake else []
         lines += [f"  · {note}" for note in self.notes]
         lines += [f"  {sentence} {code}" for sentence, code in self.closing]
         return "\n".join(lines)
@@ -140,7 +140,8 @@ class Card:
             rows = "".join(_row(label, lines) for label, lines in self.rows)
             parts.append(f'<table style="margin:.4em 0;border:none;font-size:inherit">{rows}</table>')
         if self.mistake:
-            parts.append(_div(f"<strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
+            label = f'<span style="opacity:.7">{html.escape(self._say("card.mistake"))}:</span>'
+            parts.append(_div(f"{label} <strong>{inline(self.mistake)}</strong>", "margin:.4em 0"))
         if self.notes:
             items = "".join(f"<li>{inline(note)}</li>" for note in self.notes)
             parts.append(f'<ul style="margin:.3em 0">{items}</ul>')

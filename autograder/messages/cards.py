@@ -19,6 +19,7 @@ MESSAGES: dict[str, Text] = {
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
     "card.counted": Text("Counted", "Подсчёт"),
+    "card.mistake": Text("Looks like", "Похоже на ошибку"),
     "card.waiting": Text("checked once the lines above are right", "будет проверено, когда строки выше станут верны"),
     "card.graph": Text("The graph of what your answer returns for it:", "Граф того, что ваш ответ на нём возвращает:"),
     "card.reproduce": Text("The failing case, in a cell of your own:", "Тот же пример в вашей ячейке:"),

@@ -196,14 +196,14 @@ assert len(nodes_behind(x * x)) == 2
 # ### Exercise `count_nodes`: how many nodes
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. The walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
-# %% [markdown] tags=["ru"] of="55f58c36"
+# `tensor` was computed from leaves that require grad, so it has a `grad_fn`. Return the number of nodes in the graph behind it: its own node counts, so does the `AccumulateGrad` of each leaf, and each node counts once. `None` is no node. How you count is up to you, but the walk must not follow every path: the check takes a graph of ten doublings and allows at most 80 reads of `next_functions`. To see the graph of a failing case: `case = reproduce("count_nodes")`, then `show(case.tensor.grad_fn)`.
+# %% [markdown] tags=["ru"] of="e29f8643"
 # Посещений получилось 98 303, а узлов всего 17: одно умножение, пятнадцать сложений, один лист. С каждой строкой число *путей* удваивается, а число *узлов* растёт на единицу. Перед нами ориентированный ациклический граф (DAG): даже в `x * x` два ребра ведут к одному узлу. Если принять граф за дерево, покажется, что время `backward()` растёт экспоненциально. Это не так: каждый узел выполняется один раз. Пусть ваш код тоже найдёт эти 17.
 #
 # ### Упражнение `count_nodes`: сколько узлов
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# Тензор `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в графе этого тензора. Считаются и его собственный узел, и `AccumulateGrad` каждого листа, причём каждый узел — один раз. `None` — не узел. Обход не должен идти по каждому пути: проверка берёт граф из десяти удвоений и допускает не больше 80 чтений `next_functions`. Чтобы увидеть граф, на котором ваш ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
+# Тензор `tensor` вычислен из листьев, требующих градиента, поэтому `grad_fn` у него есть. Верните число узлов в графе этого тензора. Считаются и его собственный узел, и `AccumulateGrad` каждого листа, причём каждый узел — один раз. `None` — не узел. Как считать, решаете вы, но обход не должен идти по каждому пути: проверка берёт граф из десяти удвоений и допускает не больше 80 чтений `next_functions`. Чтобы увидеть граф, на котором ваш ответ не прошёл проверку, вызовите `case = reproduce("count_nodes")`, затем `show(case.tensor.grad_fn)`.
 # %% answer="count_nodes"
 def count_nodes(tensor):
     """The number of distinct nodes in the graph behind `tensor`."""
@@ -326,8 +326,8 @@ steps(y)
 #
 # The function below follows widespread pseudo-code: set the gradient, then recurse into the inputs. On $h^2 + 5h$ it finds 5 for $h$ and nothing for $x$. Three things are wrong with it: it assigns a gradient where it should add, it passes over the leaves, and it walks every path on its own.
 #
-# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad`, which shares no memory with another tensor, and returns `()`. You may also set `.grad` yourself, without that call.
-# %% [markdown] tags=["ru"] of="57b95f17"
+# Mend it: `run_backward(root)` leaves in `.grad` of every leaf what `root.backward()` would leave there, a tensor of the leaf's own and without a graph. Each node is called once, and `backward()` and `torch.autograd.grad` are not used. `root` has one element, of shape `()` or another, such as `(1,)`, and may be float64; before the call, every `.grad` is `None`. No tensor is broadcast, and each node has one output, so `call(node, gradient)` from above is all that you need. An `AccumulateGrad` node has a `variable`, its leaf; a call adds the gradient to the leaf's `.grad`, which shares no memory with another tensor, and returns `()`. You may also set `.grad` yourself, without that call.
+# %% [markdown] tags=["ru"] of="383272ca"
 # После второго шага у `h` градиент 5, после третьего — 17. Узел вызывается один раз, с числом 17, и только когда пришли все три градиента. Обратный проход, то есть обратное распространение ошибки (backpropagation), основан на двух правилах: встретившиеся градиенты *складываются*, а узел вызывается только тогда, когда пришли градиенты по *всем* ведущим к нему рёбрам (топологический порядок).
 #
 # ### Упражнение `run_backward`: обратный проход вручную
@@ -335,7 +335,7 @@ steps(y)
 #
 # Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ она вычисляет для $h$ градиент 5, а для $x$ — ничего. В ней три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
 #
-# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, его тип может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа, причём в отдельной памяти, и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
+# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, форма — `()` или другая, например `(1,)`, тип может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа, причём в отдельной памяти, и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
 # %% answer="run_backward"
 def run_backward(root):
     order, seen = [], set()
@@ -744,10 +744,10 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Exercise `mean_and_worst`: one graph to keep, the others to let go
 # *design · ●●○ · 12 minutes · 4 points*
 #
-# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor on which the caller can still call `backward()`.
+# `batches` is a list of pairs `(x, y)` with the same number of rows; the loss of a batch is `mse_loss(model(x), y)`. Return the pair `(mean, worst)`: `mean` is the mean loss over all batches, a `float`; `worst` is the loss of the batch with the greatest loss, a tensor on which the caller can still call `backward()`, even if every loss is 0.
 #
 # However many batches there are, at no moment may more than three graphs be in memory: the worst one, that of the previous batch, to which a variable still refers, and the one being built. No backward pass is made inside the function, and the model, its mode, `.grad` and `batches` stay as they are.
-# %% [markdown] tags=["ru"] of="a8dd3028"
+# %% [markdown] tags=["ru"] of="e1f0402b"
 # В графе каждого батча сохранено 4000 байт для обратного прохода, которого не было, и из-за суммы всё это осталось в памяти. Вызов `item()` даёт число, `detach()` — тензор без истории. А где градиенты вовсе не нужны, там лучше вообще не строить граф, то есть использовать `torch.no_grad()`.
 #
 # Рассмотрим теперь случай, когда один граф нужен, а остальные нет.
@@ -755,7 +755,7 @@ assert bytes_after(lambda loss: loss.detach()) == bytes_after(lambda loss: loss.
 # ### Упражнение `mean_and_worst`: один граф оставить, остальные отпустить
 # *спроектировать · ●●○ · 12 минут · 4 балла*
 #
-# Здесь `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, для которого снаружи ещё можно вызвать `backward()`.
+# Здесь `batches` — список пар `(x, y)`, все батчи одного размера; функция потерь на батче — `mse_loss(model(x), y)`. Верните пару `(mean, worst)`: `mean` — среднее значение функции потерь по всем батчам, число типа `float`; `worst` — значение на худшем батче, то есть наибольшее: тензор, для которого снаружи ещё можно вызвать `backward()`, даже если все значения равны 0.
 #
 # Сколько бы ни было батчей, в памяти никогда не должно быть одновременно больше трёх графов: графа худшего батча, графа предыдущего (на него ещё ссылается переменная) и того, который строится. Не выполняйте внутри функции обратный проход и не меняйте ни модель, ни её режим, ни `.grad`, ни `batches`.
 # %% answer="mean_and_worst"
@@ -936,12 +936,12 @@ assert said == "Function 'SqrtBackward0' returned nan values in its 0th output."
 # ### Exercise `safe_sqrt`: a root that gives NaN
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, $10^{-30}$ too: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
-# %% [markdown] tags=["ru"] of="ab793bed"
+# `safe_sqrt(x)` takes a tensor of any shape and returns one of the same shape: $\sqrt{x}$ where $x > 0$, and 0 elsewhere, negative numbers included. Its derivative must be $1 / (2\sqrt{x})$ where $x > 0$, and 0 elsewhere. Small positive numbers count, down to $10^{-36}$ in `float32` and $10^{-200}$ in `float64`: neither value nor derivative may be off by more than rounding. `x` stays as it is: its numbers, and no hook on it. It may be `float32` or `float64`.
+# %% [markdown] tags=["ru"] of="acc7cea2"
 # ### Упражнение `safe_sqrt`: корень, который даёт NaN
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, даже $10^{-30}$: значение и производная должны быть верны с точностью до округления. Сам тензор `x` остаётся прежним: числа те же, хуков нет. Его dtype — `float32` или `float64`.
+# Функция `safe_sqrt(x)` получает тензор любой формы и возвращает тензор той же формы: $\sqrt{x}$ при $x > 0$ и 0 в остальных точках, в том числе для отрицательных чисел. Производная должна быть равна $1 / (2\sqrt{x})$ при $x > 0$ и 0 в остальных точках. Это касается и малых положительных чисел, вплоть до $10^{-36}$ в `float32` и $10^{-200}$ в `float64`: значение и производная должны быть верны с точностью до округления. Сам тензор `x` остаётся прежним: числа те же, хуков нет. Его dtype — `float32` или `float64`.
 # %% answer="safe_sqrt"
 def safe_sqrt(x):
     inside = torch.where(x > 0, x, 1.0)
@@ -1008,8 +1008,8 @@ check("safe_sqrt")
 # ### Extra exercise `nan_node`: the node that makes the NaN
 # *complete · ●●● · 20 minutes · 3 points · extra*
 #
-# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
-# %% [markdown] tags=["ru"] of="8d1d22e6"
+# `loss` is a tensor of one element with a graph. During a backward pass at most one of its nodes gives a NaN although none came in, and no NaN is born where gradients are added. Return the name of that node, the string `node.name()`; `None` when no gradient becomes NaN. An infinite gradient is not a NaN, even one that holds `inf` and `-inf`. You may run the backward pass, and the graph need not survive; what is left in `.grad` does not matter, and the function must not raise.
+# %% [markdown] tags=["ru"] of="0cc68d3e"
 # Правило такое: опасное число не должно *попадать* в функцию, а выбирать из результатов уже поздно. То же верно для логарифма, деления, степени и для нормы, записанной вручную: градиент `(x * x).sum().sqrt()` на нулевом векторе — NaN, а градиент `x.norm()` — 0. (Верны и `x.relu().sqrt()`, и `torch.where(x > 0, x, 0.0).sqrt()`, но по другой причине: узел операции, стоящей перед `sqrt`, не умножает на 0, а выбирает и отбрасывает бесконечность, которая возникла в `sqrt`.)
 #
 # На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет.
@@ -1021,7 +1021,7 @@ check("safe_sqrt")
 # ### Дополнительное упражнение `nan_node`: узел, в котором возникает NaN
 # *дописать · ●●● · 20 минут · 3 балла · дополнительно*
 #
-# Здесь `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN. Обратный проход выполнять можно, сохранять граф не обязательно; что останется в `.grad`, неважно. Функция не должна завершаться ошибкой.
+# Здесь `loss` — тензор из одного элемента, у которого есть граф. При обратном проходе NaN возникает не больше чем в одном узле: этот узел выдаёт NaN, хотя на вход ему NaN не приходил. При сложении градиентов NaN не возникает. Верните имя этого узла, строку `node.name()`; если ни один градиент не стал NaN, верните `None`. Бесконечный градиент — это не NaN, даже если в нём есть и `inf`, и `-inf`. Обратный проход выполнять можно, сохранять граф не обязательно; что останется в `.grad`, неважно. Функция не должна завершаться ошибкой.
 # %% answer="nan_node"
 def nan_node(loss):
     """The name of the node that makes a NaN out of gradients without one, or None."""
@@ -1146,6 +1146,8 @@ to_p, to_q = torch.autograd.grad(p + q, [p, q], v)
 assert to_p is to_q is v
 (p + q).backward(v)
 assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_ptr())
+(to_p,) = torch.autograd.grad(p.reshape(3, 1).reshape(3) + q, [p], v)
+assert to_p is not v and to_p.data_ptr() == v.data_ptr()
 
 
 # %% [markdown] tags=["en"]
@@ -1156,8 +1158,8 @@ assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_p
 # ### Extra exercise `fix_shared_gradients`: gradients that change together
 # *find the bug · ●●○ · 10 minutes · 3 points · extra*
 #
-# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph. `v` does not change, and `.grad` of the inputs stays `None`.
-# %% [markdown] tags=["ru"] of="4a6692c5"
+# Return a list or a tuple: the gradients of `y` with respect to each of `inputs` (the backward pass starts from `v`), each multiplied by its own factor from `factors`. An input that `y` does not depend on gets zeros of its shape and dtype. No gradient shares memory with `v` or with another one, and none has a graph; what comes back from autograd may also be a view of `v`. `v` does not change, and `.grad` of the inputs stays `None`.
+# %% [markdown] tags=["ru"] of="41dbaa27"
 # Если выход от какого-то входа не зависит, функция `grad` завершается ошибкой. Вместо ошибки можно получить `None` (`allow_unused=True`) или нули (`materialize_grads=True`). None — не ноль: вычислять с ним нельзя.
 #
 # И ещё одна ловушка: то, что вернулось, не всегда можно менять на месте. Узел `AddBackward0` передаёт дальше тот самый тензор, который получил. Для `y = p + q` оба градиента *и есть* тензор `v`: имён три, а тензор один. У `backward()` этой ловушки нет: градиент каждого листа попадает в отдельный тензор.
@@ -1165,7 +1167,7 @@ assert p.grad is not v and p.grad.data_ptr() not in (v.data_ptr(), q.grad.data_p
 # ### Дополнительное упражнение `fix_shared_gradients`: градиенты, которые меняются вместе
 # *найти ошибку · ●●○ · 10 минут · 3 балла · дополнительно*
 #
-# Верните список или кортеж: градиенты `y` по каждому тензору из `inputs` (обратный проход начинается с `v`); каждый умножен на свой множитель из `factors`. Для входа, от которого `y` не зависит, верните нули той же формы и с тем же dtype. У градиентов не должно быть ни графа, ни общей памяти с `v` или друг с другом. Тензор `v` не меняется, `.grad` входов остаётся равным `None`.
+# Верните список или кортеж: градиенты `y` по каждому тензору из `inputs` (обратный проход начинается с `v`); каждый умножен на свой множитель из `factors`. Для входа, от которого `y` не зависит, верните нули той же формы и с тем же dtype. У градиентов не должно быть ни графа, ни общей памяти с `v` или друг с другом; autograd может вернуть и представление тензора `v`. Сам тензор `v` не меняется, `.grad` входов остаётся равным `None`.
 # %% answer="fix_shared_gradients"
 def fix_shared_gradients(y, inputs, v, factors):
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)
@@ -1221,8 +1223,8 @@ check("fix_shared_gradients")
 # ### Extra exercise `hide_the_bug`: a graph on which the wrong code is right
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
-# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN, and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
-# %% [markdown] tags=["ru"] of="45111dfa"
+# Below is the assigning recursion. Write `hide_the_bug(x)`: from `x`, a leaf of one positive number, compute a tensor of one element, without changing `x`, such that some node of its graph has two or more edges leading to it, its derivative with respect to `x` is neither 0 nor NaN (it may be infinite), and `assigning_backward` still leaves the right derivative in `x.grad`. Use torch's own operations with one output each.
+# %% [markdown] tags=["ru"] of="145880f6"
 # ## Тест, который проходит и неверная программа
 #
 # Пусть рекурсию из `run_backward` исправили только в листьях. Для $h^2 + 5h$ в `x.grad` оказывается число $10$, а верный ответ — 34. Если проверить её на `x + x`, получится 1 вместо 2, и ошибка найдена. Но с тестом может и не повезти.
@@ -1230,7 +1232,7 @@ check("fix_shared_gradients")
 # ### Дополнительное упражнение `hide_the_bug`: граф, на котором неверный код прав
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)`: она получает `x`, лист с одним положительным числом, и вычисляет из него тензор из одного элемента; сам `x` не меняется. К какому-то узлу графа должны вести два ребра или больше, а производная по `x` не должна быть ни 0, ни NaN. И всё же `assigning_backward` должна оставить в `x.grad` верную производную. Используйте только операции самого torch с одним выходом.
+# Ниже — рекурсия с присваиванием. Напишите функцию `hide_the_bug(x)`: она получает `x`, лист с одним положительным числом, и вычисляет из него тензор из одного элемента; сам `x` не меняется. К какому-то узлу графа должны вести два ребра или больше, а производная по `x` не должна быть ни 0, ни NaN (бесконечной быть может). И всё же `assigning_backward` должна оставить в `x.grad` верную производную. Используйте только операции самого torch с одним выходом.
 # %%
 def assigning_backward(root):
     def backward(node, incoming_gradient):
@@ -1266,6 +1268,11 @@ def hide_the_bug(x):
 # %% alternative="hide_the_bug"
 def hide_the_bug(x):
     return (-x).relu() + x.sin() * 0 + x.exp()
+
+
+# %% alternative="hide_the_bug"
+def hide_the_bug(x):
+    return x / 0 + x / 0
 
 
 # %% check="hide_the_bug"

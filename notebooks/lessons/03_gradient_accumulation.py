@@ -167,14 +167,14 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 # ### Exercise `accumulate_equal`: micro-batches of the same size
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`.
+# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`, which may have several columns.
 #
 # Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch. Nothing is returned, and the weight itself does not change.
-# %% [markdown] tags=["ru"] of="436e69ee"
+# %% [markdown] tags=["ru"] of="d59025ff"
 # ### Упражнение `accumulate_equal`: микробатчи одного размера
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# У модели `model` один параметр, `model.weight`. Аргумент `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`.
+# У модели `model` один параметр, `model.weight`. Аргумент `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам `y`, а в этом тензоре может быть несколько столбцов.
 #
 # Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже лежит прежний градиент, остаться он не должен. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
 # %% answer="accumulate_equal"
@@ -198,11 +198,11 @@ def accumulate_equal(model, batches):
 
 # %% alternative="accumulate_equal"
 def accumulate_equal(model, batches):
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     total = torch.zeros_like(model.weight)
     for x, y in batches:
         total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
-    model.weight.grad = total / samples
+    model.weight.grad = total / entries
 
 
 # %% alternative="accumulate_equal"
@@ -272,12 +272,12 @@ assert train(on_big_batches) == [3.0, 2.0]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="f7a0d3ba"
+# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
+# %% [markdown] tags=["ru"] of="274cae3e"
 # ### Упражнение `fix_zero_inside`: W идёт от 1.4 к 1.46
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает.
+# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например сдвиг (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; его настройки не меняются.
 # %% answer="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -355,14 +355,14 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="d79653d0"
+# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
+# %% [markdown] tags=["ru"] of="1cbdd271"
 # В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает.
+# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например сдвиг (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; его настройки не меняются.
 # %% answer="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -407,7 +407,7 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
 # %% alternative="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
-        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * len(x)))
+        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * y.numel()))
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad(set_to_none=False)
@@ -511,11 +511,11 @@ def accumulate_uneven(model, batches):
 # %% alternative="accumulate_uneven"
 def accumulate_uneven(model, batches):
     model.weight.grad = None
-    samples = 0
+    entries = 0
     for x, y in batches:
         mse_loss(model(x), y, reduction="sum").backward()
-        samples += len(x)
-    model.weight.grad.div_(samples)
+        entries += y.numel()
+    model.weight.grad.div_(entries)
 
 
 # %% alternative="accumulate_uneven"
@@ -723,16 +723,16 @@ draw(total)
 # ### Exercise `train_epoch`: a whole epoch
 # *design · ●●● · 20 minutes · 7 points*
 #
-# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*.
+# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. As before, `y` may have several columns, the model several parameters, and the optimizer may be any.
 #
-# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may more than one micro-batch's graph be in memory. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
-# %% [markdown] tags=["ru"] of="ec40f6ca"
+# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may there be more in memory than the graph of one micro-batch. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
+# %% [markdown] tags=["ru"] of="a925f1c5"
 # ### Упражнение `train_epoch`: целая эпоха
 # *спроектировать · ●●● · 20 минут · 7 баллов*
 #
-# Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*.
+# Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Как и раньше, в `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым.
 #
-# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В каждый момент в памяти должно быть не больше одного графа — графа одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
+# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В каждый момент в памяти должно быть не больше, чем граф одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""
@@ -757,7 +757,7 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches, 1):
         loss = mse_loss(model(x), y, reduction="sum")
         loss.backward()
-        total, in_epoch, in_window = total + loss.item(), in_epoch + len(x), in_window + len(x)
+        total, in_epoch, in_window = total + loss.item(), in_epoch + y.numel(), in_window + y.numel()
         if i % accumulation_steps == 0 or i == len(batches):
             for parameter in model.parameters():
                 parameter.grad /= in_window
@@ -790,14 +790,14 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     total, count = torch.zeros((), dtype=torch.float64), 0
     for first in range(0, len(batches), accumulation_steps):
         window = batches[first : first + accumulation_steps]
-        samples = sum(len(x) for x, _ in window)
+        entries = sum(y.numel() for _, y in window)
         sums = [torch.zeros_like(parameter) for parameter in parameters]
         for x, y in window:
             loss = mse_loss(model(x), y, reduction="sum")
             for s, gradient in zip(sums, torch.autograd.grad(loss, parameters)):
-                s += gradient / samples
+                s += gradient / entries
             total += loss.detach()
-            count += len(x)
+            count += y.numel()
         for parameter, s in zip(parameters, sums):
             parameter.grad = s
         optimizer.step()
@@ -909,8 +909,8 @@ except AttributeError as error:
 # ### Extra exercise `clip_once`: clip once per window
 # *complete · ●●○ · 8 minutes · 2 points · extra*
 #
-# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="5ce8046e"
+# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. The gradient itself is clipped, since the optimizer may be any; `y` may have several columns. The number of backward passes does not matter. Nothing is returned.
+# %% [markdown] tags=["ru"] of="a423b993"
 # ## Отсечение один раз за окно
 #
 # Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. При накоплении отсекать нужно градиент всего окна. Если отсекать после каждого микробатча, укорачиваются частичные суммы и меняется направление результата: вклад укороченных микробатчей уменьшается.
@@ -918,7 +918,7 @@ except AttributeError as error:
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Дано одно окно: `batches` — список микробатчей одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Функция ничего не возвращает.
+# Дано одно окно: `batches` — список микробатчей одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Отсекается сам градиент, ведь оптимизатор может быть любым; в `y` может быть несколько столбцов. Число обратных проходов не важно. Функция ничего не возвращает.
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     """One step with the window's mean gradient, clipped to `max_norm`."""
@@ -945,12 +945,12 @@ def clip_once(model, optimizer, batches, max_norm):
 
 # %% alternative="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     optimizer.zero_grad()
     for x, y in batches:
         mse_loss(model(x), y, reduction="sum").backward()
     for p in model.parameters():
-        p.grad /= samples
+        p.grad /= entries
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, norm_type=2.0)
     optimizer.step()
 
@@ -986,13 +986,13 @@ check("clip_once")
 # | `scaler.step(optimizer)` | unscales if that has not been done, then `optimizer.step()` |
 # | `scaler.update()` | may choose a new scale; ends the window |
 #
-# The scaler of this exercise has these four methods of `torch.amp.GradScaler` and works on the CPU in float64, so that only the order of your calls matters. It has a fixed scale and refuses only a second `unscale_`. The real one also refuses `unscale_` after `step`, a second `step` and an `update` without a step.
+# The scaler of this exercise is a `torch.amp.GradScaler` on the CPU. It works in float64, so that only the order of your calls matters. It refuses a second `unscale_`, `unscale_` before `scale` or after `step`, a second `step`, and an `update` before anything is unscaled.
 #
 # ### Extra exercise `unscale_then_clip`: clipping under a loss scale
 # *complete · ●●● · 10 minutes · 3 points · extra*
 #
 # The contract of `clip_once`, with a `scaler`: the step must be the one you would make without a scale. It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`.
-# %% [markdown] tags=["ru"] of="8a84664a"
+# %% [markdown] tags=["ru"] of="15b13483"
 # ## Смешанная точность: сначала снять масштаб, потом отсечь
 #
 # При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Это называется масштабированием функции потерь (loss scaling). Пока не вызван метод `unscale_`, содержимое `.grad` в 65 536 раз длиннее настоящего градиента, и сравнивать его с `max_norm` бессмысленно. Нам понадобятся четыре метода объекта `scaler`:
@@ -1004,7 +1004,7 @@ check("clip_once")
 # | `scaler.step(optimizer)` | снимает масштаб, если это ещё не сделано, затем `optimizer.step()` |
 # | `scaler.update()` | может выбрать новый масштаб; завершает окно |
 #
-# У объекта в этом упражнении те же четыре метода, что и у `torch.amp.GradScaler`, но работает он на CPU в float64, так что важен только порядок ваших вызовов. Масштаб у него постоянный, а ошибку вызывает только повторный `unscale_`. Настоящий объект не разрешает и вызывать `unscale_` после `step`, и делать второй `step`, и вызывать `update` без шага.
+# В этом упражнении дан объект `torch.amp.GradScaler` на CPU. Он работает в float64, так что важен только порядок ваших вызовов. Ошибку вызывают второй `unscale_`, `unscale_` до `scale` или после `step`, второй `step` и `update`, если масштаб ещё не снят.
 #
 # ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
 # *дописать · ●●● · 10 минут · 3 балла · дополнительно*
@@ -1054,9 +1054,9 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
 # %% alternative="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     optimizer.zero_grad()
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     for x, y in batches:
-        scaler.scale(mse_loss(model(x), y, reduction="sum") / samples).backward()
+        scaler.scale(mse_loss(model(x), y, reduction="sum") / entries).backward()
     scaler.unscale_(optimizer)
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
     scaler.step(optimizer)
@@ -1085,6 +1085,11 @@ def refused(*calls):
 
 assert not refused("unscale_", "step", "update")
 assert refused("unscale_", "unscale_") and refused("step", "unscale_") and refused("step", "step") and refused("update")
+try:
+    torch.amp.GradScaler("cpu").unscale_(torch.optim.SGD([torch.nn.Parameter(torch.ones(2))]))
+    raise SystemError("no error")
+except AssertionError as error:
+    assert "_scale is None" in str(error)
 
 
 # %% [markdown] tags=["en"]
@@ -1099,8 +1104,8 @@ assert refused("unscale_", "unscale_") and refused("step", "unscale_") and refus
 #
 # `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
 #
-# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token.
-# %% [markdown] tags=["ru"] of="26cbb5c3"
+# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token. The number of backward passes does not matter.
+# %% [markdown] tags=["ru"] of="f26a6f40"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых метка не равна `-100`.
@@ -1112,7 +1117,7 @@ assert refused("unscale_", "unscale_") and refused("step", "unscale_") and refus
 #
 # `batches` — список пар `(x, y)`: `x` формы $(n, t, 3)$, `y` формы $(n, t)$ с классами от 0 до 3 или `-100` на месте паддинга. Вызов `model(x)` даёт логиты формы $(n, t, 4)$. Функция `token_loss` ниже — функция потерь на микробатче.
 #
-# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен.
+# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен. Число обратных проходов не важно.
 # %%
 def token_loss(model, x, y):
     """Mean cross-entropy over the tokens that are no padding."""
@@ -1321,8 +1326,10 @@ def is_right(accumulate):
         accumulate(w, [(lambda p=p: ((p * w).sum(1) - 1).pow(2).mean(), len(p)) for p in x.split(sizes)])
         return w.grad
 
-    whole = gradient([6], None)
-    return all(torch.allclose(gradient(sizes, 50.0), whole) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
+    w = torch.tensor([2.0, 1.0], dtype=torch.float64, requires_grad=True)
+    whole = torch.linspace(1, 4, 12, dtype=torch.float64).reshape(-1, 2)
+    ((whole * w).sum(1) - 1).pow(2).mean().backward()
+    return all(torch.allclose(gradient(sizes, 50.0), w.grad) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
 
 
 # %% check="is_right"

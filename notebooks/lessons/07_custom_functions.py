@@ -227,6 +227,10 @@ with warnings.catch_warnings(record=True) as warned:
     warnings.simplefilter("always")
     Undecorated()
 assert "should not be instantiated" in str(warned[0].message)
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    Undecorated()
+assert "should not be instantiated" in str(warned[0].message)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     try:
@@ -471,14 +475,14 @@ assert kink.grad.item() == 1
 # ### Exercise `fix_relu`: a ReLU like torch's
 # *find the bug · ●○○ · 7 minutes · 3 points*
 #
-# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
-# %% [markdown] tags=["ru"] of="6cbfc0fa"
+# This is the class from a published notebook, with its slip (`# staticmethod` for `@staticmethod`). The slip is harmless; find what is not. Mend it, so that value and gradient of `ReLU.apply(x)` are those of `torch.relu(x)` for all numbers, however small, and every `grad_output`. The tensor `grad_output` itself stays as it was. NaN and infinity do not occur.
+# %% [markdown] tags=["ru"] of="0c76faae"
 # Проверка `gradcheck` ничего не находит: среди случайных чисел нуля почти не бывает. А в самом нуле полагаться на неё нельзя: там её не проходит и `torch.relu`, потому что центральная разность равна 0.5.
 #
 # ### Упражнение `fix_relu`: ReLU как в torch
 # *найти ошибку · ●○○ · 7 минут · 3 балла*
 #
-# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
+# Это класс из опубликованной тетради вместе с опиской (`# staticmethod` вместо `@staticmethod`). Описка безвредна; найдите настоящую ошибку. Исправьте класс так, чтобы значение и градиент `ReLU.apply(x)` были такими же, как у `torch.relu(x)`, при любых числах, даже самых малых, и любом `grad_output`. Сам тензор `grad_output` не меняется. NaN и бесконечностей среди чисел нет.
 # %% answer="fix_relu"
 class ReLU(torch.autograd.Function):
     @staticmethod
@@ -607,14 +611,14 @@ except RuntimeError as error:
 # ### Exercise `product_function`: two inputs
 # *complete · ●●○ · 10 minutes · 4 points*
 #
-# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
-# %% [markdown] tags=["ru"] of="12d7d2d1"
+# Write a class `Product` derived from `torch.autograd.Function`. `Product.apply(a, b)` returns `a * b` for two floating point tensors of one dtype whose shapes can be broadcast together, such as `(4, 3)` and `(4, 1)`, `(4, 1)` and `(1, 3)`, or `(3,)` and `()`. Each input that requires grad gets its gradient; for an input that does not, `backward` multiplies nothing: None is enough in its place. The tensor `grad_output` itself stays as it was.
+# %% [markdown] tags=["ru"] of="a876787d"
 # При транслировании (broadcasting) форма тензора `b` расширена с `(3,)` до `(4, 3)`, и возвращённый для него градиент тоже имеет расширенную форму. Нередко пишут, что это ошибка и что `backward` обязан просуммировать по добавленной оси. Не обязан: если форма градиента могла получиться транслированием входа, суммирует сам autograd. Любая другая форма — ошибка.
 #
 # ### Упражнение `product_function`: два входа
 # *дописать · ●●○ · 10 минут · 4 балла*
 #
-# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
+# Напишите класс `Product`, унаследованный от `torch.autograd.Function`. `Product.apply(a, b)` возвращает `a * b` для двух тензоров с плавающей точкой: dtype у них один, а формы совместимы при транслировании, например `(4, 3)` и `(4, 1)`, `(4, 1)` и `(1, 3)` или `(3,)` и `()`. Каждый вход, который требует градиента, получает свой градиент; для остальных входов `backward` ничего не умножает: на их месте достаточно None. Сам тензор `grad_output` не меняется.
 # %% answer="product_function"
 class Product(torch.autograd.Function):
     """The product of two tensors, entry by entry."""
@@ -1232,7 +1236,7 @@ except RuntimeError as error:
 # ### Дополнительное упражнение `reverse_function`: обращение градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1593,12 +1597,12 @@ assert (
 # ### Extra exercise `scale_function`: in place, and said so
 # *complete · ●●○ · 8 minutes · 3 points · extra*
 #
-# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
-# %% [markdown] tags=["ru"] of="0b563a66"
+# Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf and may hold zeros, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
+# %% [markdown] tags=["ru"] of="e9320fe0"
 # ### Дополнительное упражнение `scale_function`: на месте и не тайком
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. `backward` не меняет тензор `grad_output`.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` (в нём могут быть и нули) на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. `backward` не меняет тензор `grad_output`.
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1836,12 +1840,12 @@ for call in (
 # ### Extra exercise `cube_function`: at home in torch.func
 # *complete · ●●● · 15 minutes · 4 points · extra*
 #
-# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
-# %% [markdown] tags=["ru"] of="bb9c6186"
+# Write a class `Cube` derived from `torch.autograd.Function`. `Cube.apply(x)` returns `x**3` for a tensor of any shape, and its node is that of the class. `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` of `grad` and `torch.func.jvp` all work with it and give the right numbers, and the second derivative is right. What `jvp(ctx, tangent)` reads from `ctx.saved_tensors` is saved with `ctx.save_for_forward`.
+# %% [markdown] tags=["ru"] of="0c530949"
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы. С этим классом работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняет `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняет `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -1973,11 +1977,11 @@ check("cube_function")
 # Write `is_right_function(function)`. It gets a class derived from `torch.autograd.Function` whose `function.apply(x, k)` is to compute `x * torch.exp(-k)` for two tensors of one shape. Return `True` if the class is right, else `False`; an `AssertionError` and the error of `gradcheck` count as `False`. So does any other `RuntimeError`, but only over a wrong class; every other exception ends the check. A class is right if:
 #
 # * the value is right, and both gradients for every `grad_output`;
-# * second derivatives are right;
+# * all second derivatives are right, the mixed ones by `x` and `k` as well;
 # * a backward pass without `create_graph` leaves `grad_output` as it was.
 #
 # Your test is tried on several right and several wrong classes. It earns 1 point for accepting every right one, and the others for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="0552fdc1"
+# %% [markdown] tags=["ru"] of="645eb330"
 # ## Напишите тест
 #
 # Каждая из ошибок этого урока прошла хотя бы одну проверку. Каким должен быть тест, который обнаружит их все?
@@ -1988,7 +1992,7 @@ check("cube_function")
 # Напишите `is_right_function(function)`. Аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Так же считается любая другая ошибка `RuntimeError`, если класс неправильный; любое другое исключение прерывает проверку. Класс правильный, если:
 #
 # * верны значение и оба градиента — при любом `grad_output`;
-# * верны вторые производные;
+# * верны все вторые производные, в том числе смешанные, по `x` и `k`;
 # * обратный проход без `create_graph` не меняет `grad_output`.
 #
 # Ваш тест проверяют на нескольких правильных и нескольких неправильных классах. Если тест принял все правильные, за это даётся 1 балл; остальные баллы начисляются за отвергнутые неправильные, но только если приняты все правильные.

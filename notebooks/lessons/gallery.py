@@ -228,11 +228,11 @@ print(w.grad, t.grad)
 # %% [markdown] tags=["en"]
 # ## What cannot be drawn
 #
-# Everything gets a picture or a sentence, never a traceback.
-# %% [markdown] tags=["ru"] of="f7e2e02a"
+# Everything gets a picture and a sentence, never a traceback.
+# %% [markdown] tags=["ru"] of="d0bb6910"
 # ## Что нарисовать нельзя
 #
-# В ответ всегда появляется рисунок или пояснение, а не сообщение об исключении.
+# В ответ всегда появляется рисунок с пояснением, а не сообщение об исключении.
 # %%
 draw(loss.item())
 # %%

@@ -106,7 +106,7 @@ def double(answer, case):
 def _(rng):
     yield Case(x=torch.rand(3, generator=rng, dtype=torch.float64))
 
-@double.mistake(en="It looks as if it is squared.", ru="Похоже, что это квадрат.")
+@double.mistake(en="It is squared.", ru="Это квадрат.")
 def squares(x):
     return x * x
 """
@@ -170,11 +170,12 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
     ("old", "new", "complaint"),
     [
         ("return x * x", "return 2 * x", "the mistake squares is not rejected"),
-        ("It looks as if it is squared.", "You squared it.", "must begin “It looks as if”"),
+        ("It is squared.", "It looks as if it is squared.", "squares must not begin as its label does"),
+        ("Это квадрат.", "Похоже, это квадрат.", "squares must not begin as its label does"),
         ('Text("c", "в")', 'Text("c", "")', "hint 3 is empty in one language"),
         (', Text("c", "в")', "", "2 hints; a learner gets 3"),
         ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),
-        ("Похоже, что это квадрат.", "Похоже, что это бэкпроп.", "«бэкпроп» is not in the glossary"),
+        ("Это квадрат.", "Это бэкпроп.", "«бэкпроп» is not in the glossary"),
         ('{"value": answer.double(case.x)}', '{"value": answer.double(case.x) + 0}', "gives “our error”"),
         (
             'return {"value": answer.double(case.x)}',

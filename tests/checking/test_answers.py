@@ -25,7 +25,8 @@ def test_a_mistake_is_named_in_the_learners_language(language, exercises):
     mistake = exercises[NAME].mistakes["divides_by_count"]
     verdict = check(mistake.program)
     assert (verdict.state, repr(verdict), verdict.mistake) == ("not yet", "0", "divides_by_count")
-    assert mistake.says.read(language) in verdict.text(language)
+    label = {"en": "Looks like", "ru": "Похоже на ошибку"}[language]
+    assert f"{label}: {mistake.says.read(language)}" in verdict.text(language)
     assert 'case = reproduce("accumulate_uneven")' in verdict.text(language)
 
 
@@ -36,7 +37,7 @@ def test_a_wrong_answer_that_nobody_foresaw_is_not_guessed_at(language):
 
     verdict = check(half)
     assert (verdict.state, verdict.mistake) == ("not yet", None)
-    assert "It looks as if" not in verdict.text("en")
+    assert "Looks like" not in verdict.text("en")
 
 
 def warns(model, batches):

@@ -142,10 +142,10 @@ def _freeze(parameters: Iterable[torch.Tensor]) -> None:
 
 
 @freeze.mistake(
-    en="It looks as if the flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name "
-    "without effect; and `eval()` does not freeze, it is about dropout and batch norm.",
-    ru="Похоже, что флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего "
-    "не меняется; а `eval()` не замораживает: он касается dropout и нормализации по батчу.",
+    en="The flag was set on the layers. A module takes any attribute, so `requires_grad` stays a name without effect; "
+    "and `eval()` does not freeze, it is about dropout and batch norm.",
+    ru="Флаг поставлен слоям. Модулю можно присвоить любой атрибут, и от такого `requires_grad` ничего не меняется; "
+    "вызов `eval()` тоже не замораживает, он меняет поведение dropout и нормализации по батчу.",
 )
 def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
@@ -155,10 +155,10 @@ def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, "
-    "on `p.data` or on `p.detach()` is not the parameter's.",
-    ru="Похоже, что ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг, поставленный "
-    "модулю, `p.data` или `p.detach()`, — не флаг параметра.",
+    en="Nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, on `p.data` or "
+    "on `p.detach()` is not the parameter's.",
+    ru="Ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг модуля, тензора `p.data` или "
+    "результата `p.detach()` — это не флаг параметра.",
 )
 def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
     for parameter in model[:k].parameters():
@@ -167,10 +167,10 @@ def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the layers behind the first `k` were frozen. Those in front still learn, and backward has to "
-    "pass through all the rest to reach them.",
-    ru="Похоже, что заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу до них "
-    "нужно пройти через всё остальное.",
+    en="The layers behind the first `k` were frozen. Those in front still learn, and backward has to pass through all "
+    "the rest to reach them.",
+    ru="Заморожены слои после первых `k`. Начальные по-прежнему обучаются, и обратному проходу нужно дойти до них "
+    "через всё остальное.",
 )
 def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[k:].parameters())
@@ -178,8 +178,8 @@ def freezes_the_other_end(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the last `k` layers were frozen, not the first.",
-    ru="Похоже, что заморожены последние `k` слоёв, а не первые.",
+    en="The last `k` layers were frozen, not the first.",
+    ru="Заморожены последние `k` слоёв, а не первые.",
 )
 def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[-k:].parameters())
@@ -187,10 +187,10 @@ def freezes_the_last_k(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the whole model was frozen and the input of layer `k` asked to require grad. That gives the "
-    "input a gradient; parameters learn by their own flags.",
-    ru="Похоже, что заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: "
-    "обучается ли параметр, решает его собственный флаг.",
+    en="The whole model was frozen, and the input of layer `k` asked to require grad. That gives the input a gradient; "
+    "whether a parameter learns, its own flag decides.",
+    ru="Заморожена вся модель, а флаг включён у входа слоя `k`. Градиент получит только этот вход: обучается ли "
+    "параметр, определяет его собственный флаг.",
 )
 def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model.parameters())
@@ -199,8 +199,8 @@ def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if one layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Похоже, что заморожено на слой меньше. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+    en="One layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожено на один слой меньше. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_few(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k - 1].parameters())
@@ -208,8 +208,8 @@ def one_too_few(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if one layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Похоже, что заморожен лишний слой. Первые `k` слоёв — это от `model[0]` до `model[k - 1]`.",
+    en="One layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_many(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k + 1].parameters())
@@ -217,8 +217,8 @@ def one_too_many(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if `k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
-    ru="Похоже, что `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` ни одного.",
+    en="`k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
+    ru="Число `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` — ни одного.",
 )
 def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
     _freeze(list(model.parameters())[:k])
@@ -226,8 +226,8 @@ def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only the weights were frozen and the biases still learn.",
-    ru="Похоже, что заморожены только веса, а смещения всё ещё обучаются.",
+    en="Only the weights were frozen; the biases still learn.",
+    ru="Заморожены только веса, а смещения по-прежнему обучаются.",
 )
 def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
     _freeze(parameter for name, parameter in model[:k].named_parameters() if name.endswith("weight"))
@@ -235,10 +235,10 @@ def forgets_the_biases(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only the `weight` of layers that have one was frozen. The biases still learn, and so does all "
-    "that lies inside a block of layers.",
-    ru="Похоже, что заморожен только `weight` тех слоёв, у которых он есть. Смещения всё ещё обучаются, как и всё, что "
-    "лежит внутри блока слоёв.",
+    en="Only the `weight` of layers that have one was frozen. The biases still learn, and so does all that lies inside "
+    "a block of layers.",
+    ru="Заморожен только параметр `weight` тех слоёв, у которых он есть. Смещения по-прежнему обучаются, как и всё, "
+    "что лежит внутри блока слоёв.",
 )
 def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
     _freeze(layer.weight for layer in model[:k].children() if isinstance(layer, Linear))
@@ -246,10 +246,10 @@ def freezes_own_weights(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if only layers with a `weight` of their own were frozen. A layer may be a block of layers: "
-    "`parameters()` reaches into it.",
-    ru="Похоже, что заморожены только слои с собственным `weight`. Слой может сам состоять из слоёв: `parameters()` "
-    "заглядывает и внутрь.",
+    en="Only layers with a `weight` of their own were frozen. A layer may itself consist of layers: `parameters()` "
+    "reaches into it.",
+    ru="Заморожены только слои с собственным параметром `weight`. Слой может сам состоять из слоёв: метод "
+    "`parameters()` выдаёт и их параметры.",
 )
 def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].children():
@@ -259,10 +259,8 @@ def skips_blocks(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the flags of all other parameters were switched on. One of them was frozen before the call and "
-    "has to stay so.",
-    ru="Похоже, что у всех остальных параметров флаг включён. Один из них был заморожен ещё до вызова и должен таким "
-    "остаться.",
+    en="The flags of all other parameters were switched on. One of them was frozen before the call and has to stay so.",
+    ru="Флаг включён у всех остальных параметров. Но один из них был заморожен ещё до вызова и должен таким остаться.",
 )
 def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
     model.requires_grad_(True)
@@ -271,9 +269,9 @@ def thaws_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the right parameters were frozen, and their layers put into evaluation mode as well. `training` "
-    "was to stay as it is.",
-    ru="Похоже, что заморожены верные параметры, но их слои ещё и переведены в режим оценки. `training` должен был "
+    en="The right parameters were frozen, but their layers were put into evaluation mode as well. `training` was to "
+    "stay as it was.",
+    ru="Заморожены верные параметры, но их слои ещё и переведены в режим оценки. Атрибут `training` должен был "
     "остаться прежним.",
 )
 def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
@@ -282,9 +280,9 @@ def leaves_layers_in_eval(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the right parameters were frozen, and the whole model put into evaluation mode as well. "
-    "`training` was to stay as it is.",
-    ru="Похоже, что заморожены верные параметры, но вся модель ещё и переведена в режим оценки. `training` должен был "
+    en="The right parameters were frozen, but the whole model was put into evaluation mode as well. `training` was to "
+    "stay as it was.",
+    ru="Заморожены верные параметры, но вся модель ещё и переведена в режим оценки. Атрибут `training` должен был "
     "остаться прежним.",
 )
 def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
@@ -294,10 +292,10 @@ def leaves_the_model_in_eval(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if `train()` was called, on the model or on its later layers. It puts all of them into training "
-    "mode, also those that had been in evaluation mode.",
-    ru="Похоже, что для модели или для её последующих слоёв вызван `train()`. Он переводит в режим обучения все "
-    "слои, в том числе те, что были в режиме оценки.",
+    en="`train()` was called, on the model or on its later layers. It puts all of them into training mode, also those "
+    "that had been in evaluation mode.",
+    ru="Для модели или для её последних слоёв вызван метод `train()`. Он переводит в режим обучения все слои, в том "
+    "числе те, что были в режиме оценки.",
 )
 def trains_the_model(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -313,9 +311,9 @@ def trains_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the parameters were replaced by new ones. An optimizer and the caller still hold the old "
-    "objects, which learn as before.",
-    ru="Похоже, что параметры заменены новыми. У оптимизатора остались прежние объекты, и обучаются по-прежнему они.",
+    en="The parameters were replaced by new ones. An optimizer and the caller still hold the old objects, which learn "
+    "as before.",
+    ru="Параметры заменены новыми. У оптимизатора остались прежние, и обучаются по-прежнему они.",
 )
 def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
     for layer in model[:k].modules():
@@ -325,8 +323,8 @@ def replaces_parameters(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if all parameters came back, the frozen ones, too.",
-    ru="Похоже, что возвращены все параметры, включая замороженные.",
+    en="All parameters came back, the frozen ones too.",
+    ru="Возвращены все параметры, в том числе замороженные.",
 )
 def returns_everything(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -334,8 +332,8 @@ def returns_everything(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the list was made before the layers were frozen: their parameters are still in it.",
-    ru="Похоже, что список составлен до заморозки: параметры замороженных слоёв всё ещё в нём.",
+    en="The list was made before the layers were frozen, so their parameters are still in it.",
+    ru="Список составлен до заморозки, поэтому параметры замороженных слоёв в нём остались.",
 )
 def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
     parameters = _trainable(model)
@@ -344,8 +342,8 @@ def collects_too_early(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the frozen parameters came back. Those that still learn were asked for.",
-    ru="Похоже, что возвращены замороженные параметры. А нужны те, которые по-прежнему обучаются.",
+    en="The frozen parameters came back. Those that still learn were asked for.",
+    ru="Возвращены замороженные параметры, а нужны те, которые по-прежнему обучаются.",
 )
 def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -353,10 +351,10 @@ def returns_the_frozen(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if a generator, a `filter` or a set came back, not a list. The first two are used up after one "
-    "walk; a set has no order.",
-    ru="Похоже, что возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один "
-    "раз, а у множества нет порядка.",
+    en="A generator, a `filter` or a set came back, not a list. The first two are used up after one walk; a set has no "
+    "order.",
+    ru="Возвращён не список, а генератор, `filter` или множество. По первым двум можно пройти лишь один раз, а у "
+    "множества нет порядка.",
 )
 def returns_a_generator(model: Sequential, k: int) -> Iterator[Parameter]:
     _freeze(model[:k].parameters())
@@ -376,9 +374,8 @@ def returns_a_set(model: Sequential, k: int) -> set[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the parameters of the later layers came back whatever their flag: one of them was frozen "
-    "before.",
-    ru="Похоже, что параметры последующих слоёв возвращены независимо от флага: один из них был заморожен раньше.",
+    en="The parameters of the later layers came back whatever their flag, although one of them was frozen before.",
+    ru="Параметры последних слоёв возвращены независимо от флага, хотя один из них был заморожен раньше.",
 )
 def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -386,18 +383,18 @@ def returns_the_rest(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the layers were frozen and nothing was returned.",
-    ru="Похоже, что слои заморожены, но ничего не возвращено.",
+    en="The layers were frozen and nothing was returned.",
+    ru="Слои заморожены, но ничего не возвращено.",
 )
 def returns_nothing(model: Sequential, k: int) -> None:
     _freeze(model[:k].parameters())
 
 
 @freeze.mistake(
-    en="It looks as if the old gradients stayed in the frozen parameters. An optimizer that holds them still moves "
-    "them by what is in `.grad`.",
-    ru="Похоже, что в замороженных параметрах остались старые градиенты. Оптимизатор, которому они переданы, всё ещё "
-    "сдвигает их на то, что лежит в `.grad`.",
+    en="The old gradients stayed in the frozen parameters. An optimizer that holds them still moves them by what is in "
+    "`.grad`.",
+    ru="В замороженных параметрах остались старые градиенты. Если эти параметры переданы оптимизатору, он по-прежнему "
+    "сдвигает их по значению поля `.grad`.",
 )
 def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False)
@@ -405,10 +402,10 @@ def keeps_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the old gradients became zeros. An optimizer skips a parameter without a gradient, not one "
-    "whose gradient is zero: weight decay and momentum still move it.",
-    ru="Похоже, что старые градиенты стали нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым "
-    "градиентом: затухание весов и накопленный импульс его всё равно сдвинут.",
+    en="The old gradients became zeros. An optimizer skips a parameter without a gradient, not one whose gradient is "
+    "zero: weight decay and momentum still move it.",
+    ru="Старые градиенты заменены нулями. Оптимизатор пропускает параметр без градиента, а не с нулевым градиентом: "
+    "затухание весов и накопленный импульс всё равно его сдвинут.",
 )
 def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
     model[:k].requires_grad_(False).zero_grad(set_to_none=False)
@@ -416,8 +413,8 @@ def zeroes_old_gradients(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the names of the parameters came back, or something else than the parameters themselves.",
-    ru="Похоже, что возвращены имена параметров или что-то другое, а не сами параметры.",
+    en="The names of the parameters came back, or something else than the parameters themselves.",
+    ru="Возвращены имена параметров или что-то другое, а не сами параметры.",
 )
 def returns_names(model: Sequential, k: int) -> list[str]:
     _freeze(model[:k].parameters())
@@ -425,10 +422,9 @@ def returns_names(model: Sequential, k: int) -> list[str]:
 
 
 @freeze.mistake(
-    en="It looks as if the gradients of the whole model were cleared. The layers that learn may be in the middle of "
-    "accumulating theirs.",
-    ru="Похоже, что обнулены градиенты всей модели. А слои, которые обучаются, могли как раз накапливать свои "
-    "градиенты.",
+    en="The gradients of the whole model were cleared. The layers that learn may be in the middle of accumulating "
+    "theirs.",
+    ru="Обнулены градиенты всей модели, а слои, которые обучаются, могли как раз накапливать свои градиенты.",
 )
 def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
@@ -437,10 +433,9 @@ def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
 
 
 @freeze.mistake(
-    en="It looks as if the data was asked to require grad. Then the frozen layers are recorded again, for the gradient "
-    "of the data, and keep their activations.",
-    ru="Похоже, что флаг включён у самих данных. Тогда ради их градиента замороженные слои снова записываются и хранят "
-    "свои активации.",
+    en="The data was asked to require grad. The frozen layers are then recorded again, for the gradient of the data, "
+    "and keep their activations.",
+    ru="Флаг включён у самих данных. Ради их градиента замороженные слои снова записываются и хранят свои активации.",
 )
 def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())

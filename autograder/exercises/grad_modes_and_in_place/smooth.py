@@ -58,8 +58,8 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
             2,
             en="Backward from `y` runs, the gradients of `x` and of `a` are those of the whole recurrence, and "
             "`smooth` itself puts nothing into `.grad`.",
-            ru="Обратный проход из `y` выполняется, градиенты `x` и `a` верны для всей рекуррентности, а сама "
-            "`smooth` в `.grad` ничего не кладёт.",
+            ru="Обратный проход от `y` выполняется, градиенты тензоров `x` и `a` верны для всей рекуррентности, а сама "
+            "функция `smooth` ничего не пишет в `.grad`.",
         ),
         aspect(
             "saved",
@@ -127,10 +127,10 @@ def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lamb
 
 
 @smooth.mistake(
-    en="It looks as if the rows are still written into one tensor, perhaps a copy of `x`, with another spelling. A "
-    "row is a view: the same memory, the same version counter, and the next write moves it.",
-    ru="Похоже, что строки по-прежнему помещаются в один тензор, пусть это и копия `x` или код выглядит иначе. "
-    "Строка — это представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
+    en="The rows are still written into one tensor, perhaps into a copy of `x` or in another spelling. A row is a "
+    "view: the same memory, the same version counter, and the next write moves it.",
+    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или в другой записи. Строка — это "
+    "представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
 )
 def names_the_row(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -142,10 +142,10 @@ def names_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the previous row was detached. What `detach()` returns shares memory and version counter with "
-    "`y`: the error stays, and without it a part of the gradient would be gone.",
-    ru="Похоже, что предыдущая строка отсоединена. У того, что вернул `detach()`, память и счётчик версий общие с `y`: "
-    "ошибка остаётся, а без неё пропала бы часть градиента.",
+    en="The previous row was detached. What `detach()` returns shares memory and version counter with `y`: the error "
+    "stays, and without it a part of the gradient would be gone.",
+    ru="Предыдущая строка отсоединена. У результата `detach()` память и счётчик версий общие с `y`: ошибка остаётся, а "
+    "без неё пропала бы часть градиента.",
 )
 def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -156,8 +156,8 @@ def detaches_the_row(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if a leaf is written into: `x` itself, or a `y` that was given `requires_grad`.",
-    ru="Похоже, что изменён лист: сам `x` или `y`, у которого включён `requires_grad`.",
+    en="A leaf was written into: `x` itself, or a `y` that was given `requires_grad`.",
+    ru="Изменён лист: сам тензор `x` или тензор `y`, у которого включён `requires_grad`.",
 )
 def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x).requires_grad_()
@@ -168,8 +168,8 @@ def makes_a_leaf(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the rows are written into the memory of `x`: `detach()` and `.data` copy nothing.",
-    ru="Похоже, что строки помещаются в память самого `x`: `detach()` и `.data` ничего не копируют.",
+    en="The rows were written into the memory of `x`: `detach()` and `.data` copy nothing.",
+    ru="Строки записаны в память самого `x`: ни `detach()`, ни `.data` ничего не копируют.",
 )
 def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
     y = x.detach()
@@ -179,10 +179,10 @@ def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if rows are written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph "
-    "those rows are constants.",
-    ru="Похоже, что строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа "
-    "такие строки — константы.",
+    en="Rows were written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph those rows are "
+    "constants.",
+    ru="Строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа такие строки — "
+    "константы.",
 )
 def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -193,10 +193,9 @@ def writes_into_data(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if `y` is copied before it is written. The row that was saved is then one of the new copy, and the "
-    "next line writes into that copy.",
-    ru="Похоже, что `y` копируется до изменения. Тогда сохранена строка новой копии, и тут же меняется эта самая "
-    "копия.",
+    en="`y` was copied before each write. The saved row is then a row of the new copy, and the write goes into that "
+    "copy.",
+    ru="Тензор `y` копируется до изменения. Сохранена при этом строка новой копии, и тут же меняется эта самая копия.",
 )
 def copies_before(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -208,10 +207,10 @@ def copies_before(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if all rows written so far are copied at each step. Nothing is overwritten then, but the graph "
-    "keeps a copy of the whole of `y` for every row.",
-    ru="Похоже, что на каждом шаге копируются все прежние строки. Сохранённое тогда не меняется, но граф хранит по "
-    "копии всего `y` на каждую строку.",
+    en="All rows written so far were copied at each step. Nothing is overwritten, but the graph keeps a copy of the "
+    "whole of `y` for every row.",
+    ru="На каждом шаге копируются все прежние строки. Сохранённое не меняется, но граф хранит по копии всего `y` на "
+    "каждую строку.",
 )
 def copies_everything(x: Tensor, a: Tensor) -> Tensor:
     y = torch.empty_like(x)
@@ -222,19 +221,18 @@ def copies_everything(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and "
-    "so is the part of the gradient that comes through earlier rows.",
-    ru="Похоже, что предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и "
-    "той части градиента, которая идёт через предыдущие строки.",
+    en="The previous row was cut off from the graph, by `detach()` or `.data`. The error is gone, and so is the part "
+    "of the gradient that comes through earlier rows.",
+    ru="Предыдущая строка отсоединена от графа через `detach()` или `.data`. Ошибки больше нет, но нет и той части "
+    "градиента, которая идёт через предыдущие строки.",
 )
 def cuts_the_chain(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a, Tensor.detach)
 
 
 @smooth.mistake(
-    en="It looks as if the rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back "
-    "is a constant.",
-    ru="Похоже, что строки получены в обход графа: внутри `no_grad()` или через `y.data`. Возвращается константа.",
+    en="The rows were written unseen by autograd, under `no_grad()` or into `y.data`. What comes back is a constant.",
+    ru="Строки получены в обход графа, внутри `no_grad()` или через `y.data`. Поэтому возвращается константа.",
 )
 def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
     with torch.no_grad():
@@ -242,9 +240,9 @@ def writes_unseen(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the averages have no history, and `y` was given the flag at the end. It is a leaf then: `x` and "
-    "`a` get nothing.",
-    ru="Похоже, что у средних нет истории, а флаг у `y` включён в конце. Тогда это лист: `x` и `a` не получают ничего.",
+    en="The averages have no history, and `y` was given the flag at the end. That makes it a leaf: `x` and `a` get "
+    "nothing.",
+    ru="У средних нет истории, а флаг у `y` включён в конце. Поэтому это лист, и тензоры `x` и `a` не получают ничего.",
 )
 def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
     y = _recur(x.detach(), a.detach())
@@ -253,20 +251,20 @@ def forces_the_flag(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if `a` became a number on the way, as by `a.item()`. The error is gone because nobody needs the "
-    "previous row any more; and `a` does not learn.",
-    ru="Похоже, что `a` по дороге стал числом, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка "
-    "больше никому не нужна; но и `a` не обучается.",
+    en="`a` became a number on the way, as by `a.item()`. The error is gone because no derivative needs the previous "
+    "row any more; but `a` does not learn.",
+    ru="Тензор `a` превращён в число, например через `a.item()`. Ошибка исчезла, потому что предыдущая строка больше "
+    "не нужна ни для какой производной; но и `a` не обучается.",
 )
 def makes_a_number(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a.item())
 
 
 @smooth.mistake(
-    en="It looks as if the graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the "
-    "outside. There backward finds the saved rows gone.",
-    ru="Похоже, что граф годится только внутри `allow_mutation_on_saved_tensors()`, а `y` возвращают наружу. Там "
-    "обратный проход сохранённых строк уже не найдёт.",
+    en="The graph is good only inside `allow_mutation_on_saved_tensors()`, and `y` is returned to the outside. There "
+    "backward finds the saved rows gone.",
+    ru="Граф годится только внутри `allow_mutation_on_saved_tensors()`, а тензор `y` возвращён наружу. Там обратный "
+    "проход сохранённых строк уже не найдёт.",
 )
 def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
     with torch.autograd.graph.allow_mutation_on_saved_tensors():
@@ -275,10 +273,9 @@ def allows_the_edit_inside(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if a backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the "
-    "caller to ask for.",
-    ru="Похоже, что обратный проход выполнен внутри `smooth`. Он заполнил `.grad` у `x` и `a`; а это дело того, кто "
-    "вызвал функцию.",
+    en="A backward pass was run inside `smooth`. It filled `.grad` of `x` and `a`; that is for the caller to ask for.",
+    ru="Внутри `smooth` выполнен обратный проход, и поле `.grad` у `x` и `a` заполнено. Решать, нужен ли он, должен "
+    "тот, кто вызвал функцию.",
 )
 def runs_backward(x: Tensor, a: Tensor) -> Tensor:
     y = _recur(x, a)
@@ -287,74 +284,74 @@ def runs_backward(x: Tensor, a: Tensor) -> Tensor:
 
 
 @smooth.mistake(
-    en="It looks as if the averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
+    en="The averages are float32 whatever `x` is: so is a new tensor made from a shape or from numbers. "
     "`empty_like(x)` and `x.new_zeros(...)` take the dtype of `x`.",
-    ru="Похоже, что средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из "
-    "чисел. `empty_like(x)` и `x.new_zeros(...)` берут dtype у `x`.",
+    ru="Средние всегда float32, каким бы ни был `x`: такой dtype у тензора, созданного по форме или из чисел. Функция "
+    "`empty_like(x)` и метод `x.new_zeros(...)` берут dtype у `x`.",
 )
 def makes_single_precision(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).float()
 
 
 @smooth.mistake(
-    en="It looks as if the averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
-    ru="Похоже, что средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
+    en="The averages are float64 whatever `x` is. NumPy and `.double()` make such numbers.",
+    ru="Средние всегда float64, каким бы ни был `x`. Такие числа дают NumPy и `.double()`.",
 )
 def makes_double_precision(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).double()
 
 
 @smooth.mistake(
-    en="It looks as if the rows were joined end to end: `torch.cat` makes no new dimension.",
-    ru="Похоже, что строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
+    en="The rows were joined end to end: `torch.cat` makes no new dimension.",
+    ru="Строки соединены в одну длинную: `torch.cat` не создаёт нового измерения.",
 )
 def joins_end_to_end(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a).flatten()
 
 
 @smooth.mistake(
-    en="It looks as if the two weights were exchanged: `a` belongs to the previous average.",
-    ru="Похоже, что веса перепутаны: `a` относится к предыдущему среднему.",
+    en="The two weights were exchanged: `a` belongs to the previous average.",
+    ru="Веса перепутаны: множитель `a` относится к предыдущему среднему.",
 )
 def exchanges_the_weights(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, 1 - a)
 
 
 @smooth.mistake(
-    en="It looks as if the average began at zero. The first row is that of `x`.",
-    ru="Похоже, что среднее начинается с нуля. Первая строка — это первая строка `x`.",
+    en="The average began at zero. The first row of `y` is that of `x`.",
+    ru="Среднее начинается с нуля, а первая строка `y` должна совпадать с первой строкой `x`.",
 )
 def begins_at_zero(x: Tensor, a: Tensor) -> Tensor:
     return _recur(torch.cat([torch.zeros_like(x[:1]), x]), a)[1:]
 
 
 @smooth.mistake(
-    en="It looks as if each row was mixed with the row of `x` before it, not with the average before it.",
-    ru="Похоже, что каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
+    en="Each row was mixed with the row of `x` before it, not with the average before it.",
+    ru="Каждая строка смешана с предыдущей строкой `x`, а не с предыдущим средним.",
 )
 def mixes_the_data(x: Tensor, a: Tensor) -> Tensor:
     return torch.cat([x[:1], a * x[:-1] + (1 - a) * x[1:]])
 
 
 @smooth.mistake(
-    en="It looks as if only the last average came back.",
-    ru="Похоже, что возвращено только последнее среднее.",
+    en="Only the last average came back.",
+    ru="Возвращено только последнее среднее.",
 )
 def returns_the_last_row(x: Tensor, a: Tensor) -> Tensor:
     return _recur(x, a)[-1]
 
 
 @smooth.mistake(
-    en="It looks as if the list of the rows came back. One tensor with the shape of `x` was asked for.",
-    ru="Похоже, что возвращён список строк. А нужен один тензор той же формы, что и `x`.",
+    en="The list of the rows came back. One tensor with the shape of `x` was asked for.",
+    ru="Возвращён список строк, а нужен один тензор той же формы, что и `x`.",
 )
 def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
     return list(_recur(x, a))
 
 
 @smooth.mistake(
-    en="It looks as if the averages were computed and not returned.",
-    ru="Похоже, что средние вычислены, но не возвращены.",
+    en="The averages were computed and not returned.",
+    ru="Средние вычислены, но не возвращены.",
 )
 def smooths_in_vain(x: Tensor, a: Tensor) -> None:
     _recur(x, a)

@@ -41,7 +41,7 @@ def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
             "smooth",
             0.5,
             en="At `elsewhere` the values of `f` have a derivative: differences to both sides agree.",
-            ru="В точке `elsewhere` у значений `f` есть производная: разности в обе стороны согласуются.",
+            ru="В точке `elsewhere` функция `f` дифференцируема: разности её значений в обе стороны согласуются.",
         ),
         aspect(
             "wrong",
@@ -55,7 +55,7 @@ def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
     hints=[
         Text(
             "`gradcheck` calls `f` near `x`, and nowhere else. What may `f` do at other points?",
-            "`gradcheck` вызывает `f` около `x` и больше нигде. Что может `f` делать в других точках?",
+            "Проверка `gradcheck` вызывает `f` около `x` и больше нигде. Что может `f` делать в других точках?",
         ),
         Text(
             "The values of `x * x.detach()` are squares; the gradient is only half of a square's.",
@@ -94,51 +94,49 @@ def _at(*numbers: float) -> Tensor:
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if `elsewhere` is a kink or a jump. `gradcheck` complains there even when autograd does what it should.",
-    ru="Похоже, что `elsewhere` — излом или скачок. Там `gradcheck` не проходит, даже если autograd делает то, что "
-    "должен.",
+    en="`elsewhere` is a kink or a jump. `gradcheck` fails there even when autograd does what it should.",
+    ru="В точке `elsewhere` излом или скачок. Там `gradcheck` не проходит, даже если autograd делает то, что должен.",
 )
 def a_kink() -> object:
     return torch.relu, _at(1.0, -2.0), _at(0.0, 1.0)
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if `x` itself is at a kink: `gradcheck` fails there.",
-    ru="Похоже, что на изломе стоит сама точка `x`: `gradcheck` там не проходит.",
+    en="`x` itself is at a kink, where `gradcheck` fails.",
+    ru="На изломе стоит сама точка `x`, а там `gradcheck` не проходит.",
 )
 def a_kink_at_x() -> object:
     return torch.relu, _at(0.0, 1.0), _at(-1.0, 2.0)
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if the gradient is wrong at `x`, too: `gradcheck` sees it.",
-    ru="Похоже, что градиент неверен и в точке `x`: `gradcheck` это видит.",
+    en="The gradient is wrong at `x` too, where `gradcheck` sees it.",
+    ru="Градиент неверен и в точке `x`, где `gradcheck` это видит.",
 )
 def wrong_at_x() -> object:
     return (lambda x: x * x.detach()), _at(1.0, 2.0), _at(-1.0, -2.0)
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if a point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions, too.",
-    ru="Похоже, что точка задана в float32. Обе нужны в float64: в float32 `gradcheck` не проходит и для верных "
-    "функций.",
+    en="A point is in float32. Both belong in float64: in float32 `gradcheck` fails for right functions too.",
+    ru="Точка задана в float32. Обе нужны в float64: во float32 `gradcheck` не проходит и для верных функций.",
 )
 def in_single_precision() -> object:
     return torch.sin, torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if `f` gives another value at each call. `gradcheck` compares repeated calls and notices.",
-    ru="Похоже, что `f` при каждом вызове даёт другое значение. `gradcheck` сравнивает повторные вызовы и замечает "
-    "это.",
+    en="`f` gives another value at each call. `gradcheck` compares repeated calls and notices.",
+    ru="Функция `f` при каждом вызове даёт другое значение. Проверка `gradcheck` сравнивает повторные вызовы и "
+    "замечает это.",
 )
 def by_chance() -> object:
     return torch.nn.Dropout(), _at(*range(1, 33)), _at(*range(2, 34))
 
 
 @fool_gradcheck.mistake(
-    en="It looks as if autograd is right at `elsewhere`, too: nothing is there to be overlooked.",
-    ru="Похоже, что и в точке `elsewhere` autograd прав: упускать там нечего.",
+    en="Autograd is right at `elsewhere` too: there is nothing to be overlooked.",
+    ru="В точке `elsewhere` autograd тоже прав: упускать там нечего.",
 )
 def right_everywhere() -> object:
     return torch.sin, _at(1.0, 2.0), _at(3.0, 4.0)
