@@ -7,15 +7,15 @@ every mistake's program. An answer with the same observation has made that mista
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 
 from ..language import Text
-from .inputs import Formula
+from .inputs import Formula, Lineup
 from .values import RTOL, canonical, describe
 
 KINDS = {
@@ -42,7 +42,12 @@ class Case(SimpleNamespace):
     """
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {_describe_input(value)}" for name, value in vars(self).items())
+        return self.shown(vars(self))
+
+    def shown(self, names: Iterable[str]) -> str:
+        """Return the inputs `names` as text, a line for each. A function without a formula has no text."""
+        lines = {name: _describe_input(vars(self)[name]) for name in names}
+        return "\n".join(f"{name}: {text}" for name, text in lines.items() if text)
 
 
 def _describe_input(value: object) -> str:
@@ -58,6 +63,8 @@ def _describe_input(value: object) -> str:
         return f"[{', '.join(map(_describe_input, value))}]"
     if isinstance(value, type):
         return f"class {value.__name__}"
+    if isinstance(value, (FunctionType, Lineup)):
+        return ""
     readable = isinstance(value, (Formula, torch.dtype, torch.device))
     return repr(value) if readable else describe(canonical(value))
 
@@ -67,13 +74,15 @@ class Aspect:
     """One property of an answer, right or wrong, with points.
 
     `name` is the key of its value in the observation, `says` the sentence that a card shows. An aspect is judged only
-    if all aspects named in `after` are right.
+    if all aspects named in `after` are right. `measured` names what the probe measures for this aspect, such as "Bytes
+    in memory". It is None if the aspect's value is the returned value itself.
     """
 
     name: str
     points: float
     says: Text
     after: tuple[str, ...]
+    measured: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +169,17 @@ class Exercise:
         digest = hashlib.sha256(f"{self.lesson}.{self.name}:{seed}".encode()).digest()
         return list(self.generate(torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))))
 
+    def failing_case(self, seed: str, index: int, aspect: str) -> Case:
+        """Return a new copy of case `index` of `seed`, on which `aspect` is wrong.
+
+        If the answer is a test and `aspect` is named after a wrong program, the case holds that program.
+        """
+        case = self.draw(seed)[index]
+        for value in list(vars(case).values()):
+            if isinstance(value, Lineup) and (fooling := value.wrong(aspect)) is not None:
+                return Case(function=fooling)
+        return case
+
     def texts(self) -> Exercise:
         """Return a copy of the exercise with texts and points, but without probe, cases and mistakes.
 
@@ -198,13 +218,16 @@ class Exercise:
         self.mistakes[mistake.name] = mistake
 
 
-def aspect(name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None) -> Aspect:
+def aspect(
+    name: str, points: float, en: str, ru: str, after: Sequence[str] | None = None, measured: Text | None = None
+) -> Aspect:
     """Return an `Aspect` whose sentence is `en` in English and `ru` in Russian.
 
     `after` names the aspects that must be right before this one is judged. If `after` is None, only the first aspect of
-    the exercise must be right.
+    the exercise must be right. `measured` is the label of the measured number on a card. An aspect with a limit
+    (`AtMost`) needs one.
     """
-    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after))
+    return Aspect(name, points, Text(en, ru), ("",) if after is None else tuple(after), measured)
 
 
 EVERY_ENTRY = aspect(
@@ -256,7 +279,7 @@ def exercise(
             return a.after
         return () if a.name == first else (first,)
 
-    resolved = tuple(Aspect(a.name, a.points, a.says, waits_for(a)) for a in aspects)
+    resolved = tuple(replace(a, after=waits_for(a)) for a in aspects)
 
     def decorate(probe: Probe) -> Exercise:
         return Exercise(

@@ -532,7 +532,7 @@ def second_backward():
 #
 # Put what `second_backward()` returns in place of each `...`: a number, and for the keys with `second` either `None`, when the pass runs, or `"RuntimeError"`.
 # %% [markdown] tags=["ru"] of="2b886ed9"
-# ### Упражнение `predict_second_backward`: обратный проход ещё раз
+# ### Упражнение `predict_second_backward`: второй обратный проход
 # *предсказать · ●○○ · 5 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для ключей с `second` — `None`, если проход выполнился, или `"RuntimeError"`.

@@ -67,6 +67,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
             en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
             ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 32 строк по 64 числа).",
             after=("y", "gradients"),
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     rtol=1e-5,
