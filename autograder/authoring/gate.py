@@ -168,6 +168,9 @@ def _texts(exercise: Exercise) -> Iterator[str]:
         yield from (f"{name}: {complaint}" for complaint in banned_words(text.ru))
     if len(exercise.hints) < HINTS:
         yield f"{len(exercise.hints)} hints; a learner gets {HINTS}: a question, a pointer, a skeleton"
+    for mistake in exercise.mistakes.values():
+        if mistake.says.en.startswith("It looks") or mistake.says.ru.startswith("Похоже"):
+            yield f"the mistake {mistake.name} must not begin as its label does, “Looks like” / «Похоже на ошибку»"
 
 
 def _whole(lesson: Lesson, exercises: dict[str, Exercise]) -> Iterator[str]:

@@ -8,20 +8,20 @@
 # * say what `.grad` holds after any sequence of `backward()` and `zero_grad()`;
 # * accumulate the gradient of a big batch from micro-batches of any sizes, the last incomplete window included;
 # * do it with one micro-batch's graph in memory at a time;
-# * name the cases in which accumulation is not the big batch.
+# * name the cases in which accumulation gives another gradient than the big batch.
 #
 # You need lesson 01: a leaf tensor, `requires_grad`, `backward()`.
-# %% [markdown] tags=["ru"] of="5b610ec6"
+# %% [markdown] tags=["ru"] of="4e9b5b30"
 # # Накопление градиентов
 #
 # Батч из 64 примеров не помещается в память, а четыре микробатча по 16 помещаются. Могут ли четыре маленьких обратных прохода дать тот же шаг, что и один большой?
 #
-# Да, с точностью до округления, если верны три вещи: что лежит в `.grad`, на что умножается каждое значение функции потерь и когда градиенты обнуляются. Во всех трёх местах ошибаются и в опубликованном коде, а числа при этом выглядят правдоподобно. После урока вы сможете:
+# Да, с точностью до округления, если соблюдены три условия: в `.grad` нет ничего лишнего, каждое значение функции потерь умножено на нужное число, а градиенты обнуляются вовремя. В опубликованном коде нарушают все три, хотя числа и тогда выглядят правдоподобно. После урока вы сможете:
 #
 # * сказать, что лежит в `.grad` после любой последовательности `backward()` и `zero_grad()`;
 # * накапливать градиент большого батча по микробатчам любого размера, включая последнее неполное окно;
-# * держать при этом в памяти граф только одного микробатча;
-# * назвать случаи, когда накопление не равно большому батчу.
+# * делать это так, чтобы в памяти находился граф только одного микробатча;
+# * назвать случаи, когда накопление даёт не тот же градиент, что большой батч.
 #
 # Понадобится урок 01: листовой тензор, `requires_grad`, `backward()`.
 # %% tags=["en"]
@@ -46,7 +46,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 # %% [markdown] tags=["ru"] of="0696dfeb"
 # ## `backward()` прибавляет к `.grad`
 #
-# Один вес $w = 1$, один пример $x$, правильный ответ $2x$, функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ это $-32$, при $x = 2$ это $-8$.
+# Пусть есть один вес $w = 1$, один пример $x$ с правильным ответом $2x$ и функция потерь $(2x - wx)^2$. Её производная по $w$ равна $-2x^2(2 - w)$: при $x = 4$ получается $-32$, а при $x = 2$ получается $-8$.
 #
 # Что будет, если вызвать `backward()` для обоих примеров подряд и ничего не делать в промежутке? Функция ниже именно так и поступает. Прочтите её, но пока не вызывайте.
 # %%
@@ -105,7 +105,7 @@ assert predict_accumulation == two_backward_passes()
 # %% [markdown] tags=["en"]
 # Now call it.
 # %% [markdown] tags=["ru"] of="0cc3540a"
-# А теперь вызовите её.
+# А теперь вызовите эту функцию.
 # %%
 two_backward_passes()
 
@@ -115,13 +115,13 @@ two_backward_passes()
 #
 # The sum is no nuisance. It is the tool: gradients are linear, so the gradient of a sum of losses is the sum of their gradients, and `.grad` collects it for you.
 # %% [markdown] tags=["ru"] of="c537c758"
-# `backward()` прибавляет к `.grad`, и прибавляет на месте: `first` — это тот же тензор, что и `w.grad`, поэтому он тоже изменился. Для снимка нужен `clone()`. `zero_grad()` кладёт туда `None`, а не ноль; об этом ниже.
+# Метод `backward()` прибавляет новый градиент к тому, что уже лежит в `.grad`, причём на месте: `first` — это тот же тензор, что и `w.grad`, поэтому изменился и он. Чтобы сохранить прежнее значение, нужен `clone()`. Метод `zero_grad()` записывает туда не ноль, а `None`; об этом — ниже.
 #
-# Эта сумма — не помеха, а инструмент. Градиент линеен: градиент суммы потерь равен сумме градиентов, и `.grad` собирает её за вас.
+# Такое сложение не мешает, а помогает: градиент суммы потерь равен сумме градиентов, и эта сумма сама накапливается в `.grad`.
 # %% [markdown] tags=["en"]
-# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` the steps only pass a gradient on, and $-8$ arrives; the last one alone touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`. (Afterwards `steps` puts `.grad` back.)
-# %% [markdown] tags=["ru"] of="c31de950"
-# На каком шаге второго прохода происходит сложение? `steps` выполняет этот проход по одному шагу. По пути от функции потерь к `w` шаги только передают градиент дальше, и в конце пути это $-8$; с `.grad` работает один лишь последний шаг. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`. (После этого `steps` возвращает `.grad` прежнее значение.)
+# Where in the second pass does it add? `steps` runs that pass one step at a time. On the way from the loss to `w` each step multiplies by one derivative: 1 becomes $4$, then $-4$, then $-8$. Only the last step touches `.grad`. Go there and read `w.grad: -32 + -8 = -40`. (Afterwards `steps` puts `.grad` back.)
+# %% [markdown] tags=["ru"] of="14b5c92d"
+# На каком шаге второго прохода происходит сложение? `steps` выполняет этот проход по одному шагу. На пути от функции потерь к весу `w` на каждом шаге происходит умножение на одну производную: из 1 получается $4$, затем $-4$ и, наконец, $-8$. В поле `.grad` градиент попадает только на последнем шаге. Дойдите до него и прочтите `w.grad: -32 + -8 = -40`. (Затем `steps` восстанавливает прежнее значение поля `.grad`.)
 # %% tags=["picture"]
 from autograder import steps
 
@@ -129,6 +129,12 @@ w = torch.tensor(1.0, requires_grad=True)
 ((2 * 4.0 - w * 4.0) ** 2).backward()
 loss = (2 * 2.0 - w * 2.0) ** 2
 steps(loss)
+# %% tags=["fact"]
+w = torch.tensor(1.0, requires_grad=True)
+product = w * 2.0
+difference = 2 * 2.0 - product
+on_the_way = torch.autograd.grad(difference**2, [difference, product, w])
+assert [gradient.item() for gradient in on_the_way] == [4, -4, -8]
 
 
 # %% [markdown] tags=["en"]
@@ -136,9 +142,9 @@ steps(loss)
 #
 # A loss is usually a *mean* over its batch. For the two samples above the big batch's gradient is $(-32 - 8) / 2 = -20$. Two micro-batches of one sample have the gradients $-32$ and $-8$; their sum, $-40$, is twice as large as it should be. So each loss is divided by the number of micro-batches $K$ before it goes backward.
 # %% [markdown] tags=["ru"] of="f554fe2f"
-# ## Среднее по большому батчу, по частям
+# ## Как получить среднее по большому батчу из частей
 #
-# Функция потерь обычно *усредняет* по своему батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
+# Функция потерь обычно *усредняется* по батчу. Для двух примеров выше градиент большого батча равен $(-32 - 8) / 2 = -20$. У двух микробатчей по одному примеру градиенты равны $-32$ и $-8$; их сумма, $-40$, вдвое больше нужного. Поэтому перед обратным проходом каждое значение функции потерь делят на число микробатчей $K$.
 # %%
 def gradient_of(model, x, y):
     """The gradient of the mean loss over one batch, without touching `.grad`."""
@@ -161,16 +167,16 @@ assert [gradient_of(model, part, 2 * part).item() for part in x.split(1)] == [-3
 # ### Exercise `accumulate_equal`: micro-batches of the same size
 # *complete · ●○○ · 10 minutes · 3 points*
 #
-# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`.
+# `model` has one parameter, `model.weight`. `batches` is a list of pairs `(x, y)`; all `x` have the same number of rows. The loss of a micro-batch is `mse_loss(model(x), y)`, a mean over all entries of `y`, which may have several columns.
 #
 # Leave in `model.weight.grad` the gradient of the mean loss over all samples. Something may be in `.grad` from before: it must not stay. Use one backward pass for each micro-batch. Nothing is returned, and the weight itself does not change.
-# %% [markdown] tags=["ru"] of="436e69ee"
+# %% [markdown] tags=["ru"] of="d59025ff"
 # ### Упражнение `accumulate_equal`: микробатчи одного размера
 # *дописать · ●○○ · 10 минут · 3 балла*
 #
-# У `model` один параметр, `model.weight`. `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`.
+# У модели `model` один параметр, `model.weight`. Аргумент `batches` — список пар `(x, y)`; во всех `x` одинаковое число строк. Функция потерь на микробатче — `mse_loss(model(x), y)`, среднее по всем элементам `y`, а в этом тензоре может быть несколько столбцов.
 #
-# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. В `.grad` может лежать прежний градиент: остаться он не должен. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
+# Оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам. Если в `.grad` уже лежит прежний градиент, остаться он не должен. На каждый микробатч нужен один обратный проход. Функция ничего не возвращает, сам вес не меняется.
 # %% answer="accumulate_equal"
 def accumulate_equal(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -192,11 +198,11 @@ def accumulate_equal(model, batches):
 
 # %% alternative="accumulate_equal"
 def accumulate_equal(model, batches):
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     total = torch.zeros_like(model.weight)
     for x, y in batches:
         total += torch.autograd.grad(mse_loss(model(x), y, reduction="sum"), model.weight)[0]
-    model.weight.grad = total / samples
+    model.weight.grad = total / entries
 
 
 # %% alternative="accumulate_equal"
@@ -227,14 +233,14 @@ check("accumulate_equal")
 # %% [markdown] tags=["ru"] of="ab62ab53"
 # ## Две ячейки с одним и тем же неверным результатом
 #
-# *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Следующая функция взята из опубликованной тетради. Она обучает $w$ на $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, и автор напечатал вес после каждого шага:
+# *Окно накопления* — это $K$ микробатчей и один шаг оптимизатора. Следующая функция взята из опубликованной тетради. В ней вес $w$ обучается на примерах $x = 4, 2, 3, 1$ при $K = 2$ и скорости обучения 0.1, а после каждого шага печатается новое значение веса:
 #
 # ```
 # W = 1.4
 # W = 1.46
 # ```
 #
-# Вес должен прийти к 2, и он движется в ту сторону. А что дали бы большие батчи? Градиент первого окна равен $-20$, и $w$ переходит из 1 в 3. Градиент второго равен $+10$, и $w$ приходит в 2. Не 1.4 и 1.46, а 3 и 2.
+# Вес должен стать равным 2, и движется он в нужную сторону. А что дали бы большие батчи? Градиент первого окна равен $-20$, и $w$ меняется с 1 на 3. Градиент второго равен $+10$, и $w$ становится равным 2. Значит, напечатать нужно было не 1.4 и 1.46, а 3 и 2.
 # %%
 def train(how, accumulation_steps=2):
     """Run one of the training functions below on the notebook's data; the weight after each step."""
@@ -266,12 +272,12 @@ assert train(on_big_batches) == [3.0, 2.0]
 # ### Exercise `fix_zero_inside`: W goes from 1.4 to 1.46
 # *find the bug · ●●○ · 10 minutes · 3 points*
 #
-# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="f7a0d3ba"
+# Fix the function so that after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
+# %% [markdown] tags=["ru"] of="274cae3e"
 # ### Упражнение `fix_zero_inside`: W идёт от 1.4 к 1.46
 # *найти ошибку · ●●○ · 10 минут · 3 балла*
 #
-# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
+# Исправьте функцию так, чтобы после каждого шага веса были такими же, как при больших батчах, а на каждый микробатч приходился один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например сдвиг (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; его настройки не меняются.
 # %% answer="fix_zero_inside"
 def fix_zero_inside(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -349,14 +355,14 @@ assert train(fix_zero_inside) == [3.0, 2.0]
 # ### Extra exercise `fix_backward_last`: the other cell that prints 1.46
 # *find the bug · ●●○ · 8 minutes · 3 points · extra*
 #
-# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="d79653d0"
-# В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, и это похоже на подтверждение.
+# Fix this one, too: after every step the weights are those of the big batches, with one backward pass for each micro-batch. All micro-batches have the same size, their number is a multiple of `accumulation_steps`, and gradients are `None` at the start. Steps are made by `optimizer.step()`. Nothing is returned. The model may have several parameters, such as a bias. Any optimizer may be given, Adam with weight decay as well as SGD; its settings stay as they are.
+# %% [markdown] tags=["ru"] of="1cbdd271"
+# В той же тетради есть вторая ячейка, написанная иначе. Она тоже печатает 1.4 и 1.46, так что результат кажется подтверждённым.
 #
 # ### Дополнительное упражнение `fix_backward_last`: другая ячейка, которая печатает 1.46
 # *найти ошибку · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаги делает `optimizer.step()`. Функция ничего не возвращает.
+# Исправьте и её: после каждого шага веса такие же, как при больших батчах, а на каждый микробатч приходится один обратный проход. Все микробатчи одного размера, их число кратно `accumulation_steps`, в начале градиенты равны `None`. Шаг делается вызовом `optimizer.step()`. Функция ничего не возвращает. У модели может быть несколько параметров, например сдвиг (bias). Оптимизатор может быть любым: и SGD, и Adam с затуханием весов; его настройки не меняются.
 # %% answer="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
@@ -401,7 +407,7 @@ def fix_backward_last(model, optimizer, batches, accumulation_steps):
 # %% alternative="fix_backward_last"
 def fix_backward_last(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches):
-        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * len(x)))
+        torch.autograd.backward(mse_loss(model(x), y, reduction="sum") / (accumulation_steps * y.numel()))
         if (i + 1) % accumulation_steps == 0:
             optimizer.step()
             optimizer.zero_grad(set_to_none=False)
@@ -434,7 +440,7 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # ### Вопрос `why_they_agree`
 # *своими словами · 8 минут · 2 балла · читает преподаватель*
 #
-# Первая ячейка обнуляет градиенты в начале каждой итерации цикла. Вторая вызывает `backward()` только для последнего микробатча окна. Почему они дают одни и те же числа и что вы бы вычислили, чтобы заметить, что обе неверны? Три-четыре предложения.
+# Первая ячейка обнуляет градиенты в начале каждой итерации цикла. Вторая вызывает `backward()` только для последнего микробатча окна. Почему они дают одни и те же числа и что нужно было вычислить, чтобы заметить, что обе неверны? Ответьте тремя-четырьмя предложениями.
 # %% [markdown] written="why_they_agree" points=2 minutes=8
 # **Rubric.** 1 point: in both, only the gradient of the window's last micro-batch, divided by K, reaches the step; the first cell throws the other gradients away, the second never computes them. 1 point: compare with something that cannot have this bug, such as one backward pass on the joined batch, and not with another loop. Counting backward passes (two against one per window) also tells the cells apart.
 #
@@ -442,7 +448,7 @@ assert train(fix_backward_last) == [3.0, 2.0]
 # %% [markdown] tags=["en"]
 # One more thing is wrong in that notebook. It prints its loss as `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, but $16/2/2 = 4$. The code divides by the micro-batch's size, which is 1, and by $K = 2$: $16/1/2 = 8$. A printed formula does not check the code beside it. And a comment there promises the mean over the whole dataset, which would be a gradient of $-15$; dividing by $K$ gives the mean over one window, $-20$.
 # %% [markdown] tags=["ru"] of="4148105b"
-# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. Код делит на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Напечатанная формула не проверяет код рядом с ней. А комментарий там обещает среднее по всему набору данных, то есть градиент $-15$; деление на $K$ даёт среднее по одному окну, $-20$.
+# В той тетради есть и ещё одна ошибка. Значение функции потерь там печатается как `(2*4 - 1*4)**2 / 2 / 2 = 8.0`, но $16/2/2 = 4$. На самом деле в коде делят на размер микробатча, то есть на 1, и на $K = 2$: $16/1/2 = 8$. Формула, напечатанная рядом с кодом, этот код не проверяет. А в комментарии там обещано среднее по всему набору данных, то есть градиент $-15$, хотя деление на $K$ даёт среднее по одному окну, $-20$.
 # %% tags=["fact"]
 assert (2 * 4.0 - 1 * 4.0) ** 2 / 2 / 2 == 4.0
 assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
@@ -457,11 +463,11 @@ assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
 # | $x = 1$ | $-2$ | $-1$ | $-0.5$ |
 # | sum | | $-10.67$ | $-15$ |
 #
-# Dividing by $K$ gives the lonely sample as much weight as the other three together, and the gradient is 29 % too short. It is a mean of means, and that is the overall mean only when all sizes are equal.
-# %% [markdown] tags=["ru"] of="f98d7c1c"
+# Dividing by $K$ gives the single sample as much weight as the other three together, and the gradient is 29 % too short. It is a mean of means, and that is the overall mean only when all sizes are equal.
+# %% [markdown] tags=["ru"] of="fc58a80d"
 # ## Микробатчи разного размера
 #
-# Четыре примера, $x = 4, 2, 3, 1$, и $w = 1$. Градиент среднего по всем четырём равен $-15$. Разрежем их на 3 + 1:
+# Возьмём четыре примера, $x = 4, 2, 3, 1$, и $w = 1$. Градиент среднего по всем четырём равен $-15$. Разделим их на микробатчи из трёх примеров и из одного:
 #
 # | микробатч | его средний градиент | делим на $K = 2$ | с весом $n_i / N$ |
 # |---|---|---|---|
@@ -469,7 +475,7 @@ assert mse_loss(torch.tensor([4.0]), torch.tensor([8.0])).item() / 2 == 8.0
 # | $x = 1$ | $-2$ | $-1$ | $-0.5$ |
 # | сумма | | $-10.67$ | $-15$ |
 #
-# При делении на $K$ одинокий пример получает такой же вес, как остальные три вместе, и градиент на 29 % короче нужного. Это среднее средних, а оно равно общему среднему только при равных размерах.
+# При делении на $K$ единственный пример второго микробатча получает такой же вес, как остальные три вместе, и градиент оказывается на 29 % короче нужного. Так вычисляется среднее средних, а оно равно общему среднему только при равных размерах.
 # %% tags=["fact"]
 torch.nn.init.ones_(model.weight)
 x = torch.tensor([[4.0], [2.0], [3.0], [1.0]])
@@ -489,7 +495,7 @@ assert round(means[0] * 3 / 4, 6) == -14.5 and means[1] / 4 == -0.5
 # ### Упражнение `accumulate_uneven`: микробатчи разного размера
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Условия те же, что в `accumulate_equal`, но в разных `x` из `batches` разное число строк: оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
+# Условия те же, что в `accumulate_equal`, но число строк в тензорах `x` из списка `batches` разное: оставьте в `model.weight.grad` градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше, и сделайте по одному обратному проходу на микробатч.
 # %% answer="accumulate_uneven"
 def accumulate_uneven(model, batches):
     """Leave in `model.weight.grad` the gradient of the mean loss over all samples of `batches`."""
@@ -505,11 +511,11 @@ def accumulate_uneven(model, batches):
 # %% alternative="accumulate_uneven"
 def accumulate_uneven(model, batches):
     model.weight.grad = None
-    samples = 0
+    entries = 0
     for x, y in batches:
         mse_loss(model(x), y, reduction="sum").backward()
-        samples += len(x)
-    model.weight.grad.div_(samples)
+        entries += y.numel()
+    model.weight.grad.div_(entries)
 
 
 # %% alternative="accumulate_uneven"
@@ -570,12 +576,12 @@ check("accumulate_uneven")
 #         optimizer.zero_grad()
 # ```
 #
-# Он точен, когда все микробатчи одного размера *и* их число кратно $K$. Иначе происходят две вещи:
+# Он точен, когда все микробатчи одного размера *и* их число кратно $K$. Иначе возникают две ошибки:
 #
 # 1. внутри окна все микробатчи имеют одинаковый вес, каков бы ни был их размер;
-# 2. последнее, неполное окно остаётся без шага. При трёх микробатчах и $K = 2$ третий градиент остаётся в `.grad` и просачивается в следующую эпоху. Шага после цикла недостаточно: потери этого окна всё равно разделены на 2.
+# 2. последнее, неполное окно остаётся без шага. При трёх микробатчах и $K = 2$ третий градиент остаётся в `.grad` и попадает в следующую эпоху. Шага после цикла недостаточно: значение функции потерь в этом окне всё равно разделено на 2.
 #
-# Если в каждом микробатче один пример, $x = 4, 2, 3$, $K = 2$, скорость обучения 0.01, а вначале $w = 1$, то вес приходит в 1.2, если хвост отброшен, в 1.272, если шаг по нему сделан, но деление на 2 осталось, и в 1.344, если среднее верно.
+# Пусть в каждом микробатче один пример, $x = 4, 2, 3$, $K = 2$, скорость обучения 0.01, а вначале $w = 1$. Если неполное окно отбросить, вес в конце равен 1.2; если сделать по нему шаг, но по-прежнему делить на 2, — 1.272; если среднее взято верно, — 1.344.
 # %% tags=["fact"]
 def tail(step_on_it, divide_by):
     model = torch.nn.Linear(1, 1, bias=False)
@@ -598,9 +604,9 @@ assert tail(True, 2)[0] == 1.272 and tail(True, 1)[0] == 1.344
 #
 # Look at pass 4, the first of the second epoch. It begins at 7.2, not at 0: pass 3 left that. The step after pass 5 is made of three gradients instead of two.
 # %% [markdown] tags=["ru"] of="75df8214"
-# Как выглядит такая утечка? Ниже этот цикл проходит две эпохи на тех же трёх микробатчах. В нижней половине рисунка пустой квадрат — норма `.grad` перед обратным проходом, закрашенный — после него, вертикальный пунктир — шаг.
+# Как выглядит такая ошибка? Ниже этот цикл выполняется две эпохи на тех же трёх микробатчах. В нижней половине рисунка пустой квадрат — норма `.grad` перед обратным проходом, закрашенный — после него, вертикальный пунктир — шаг.
 #
-# Посмотрите на проход 4, первый во второй эпохе. Он начинается с 7.2, а не с 0: это осталось от прохода 3. В шаг после прохода 5 входят три градиента вместо двух.
+# Посмотрите на проход 4, первый во второй эпохе. Норма перед ним равна 7.2, а не 0: этот градиент остался от прохода 3. Поэтому в шаг после прохода 5 входят три градиента вместо двух.
 # %% tags=["picture"]
 from autograder import plot_accumulation
 
@@ -636,9 +642,9 @@ assert held == [0.0, -16.0, 0.0, -7.2, -20.0, 0.0]
 #
 # A forward pass keeps activations for the backward pass; `backward()` lets them go. So it matters *when* it is called. Adding the losses up first and calling `backward()` once gives the same gradient, but until then every micro-batch's graph is in memory. The cell measures the peak: the bytes of all new tensors at the worst moment, `.grad` included.
 # %% [markdown] tags=["ru"] of="4c3b7fe7"
-# ## Сколько памяти стоит накопление
+# ## Сколько памяти требует накопление
 #
-# Прямой проход сохраняет активации для обратного; `backward()` их освобождает. Поэтому важно, *когда* он вызван. Если сначала сложить потери, а потом один раз вызвать `backward()`, градиент получится тот же, но до этого момента в памяти лежат графы всех микробатчей. Ячейка измеряет пиковый расход памяти: сколько байтов занимают в худший момент все новые тензоры, включая `.grad`.
+# Во время прямого прохода сохраняются активации, которые нужны для обратного, а `backward()` их освобождает. Поэтому важно, *когда* он вызван. Если сначала сложить все значения функции потерь, а потом один раз вызвать `backward()`, градиент получится тот же, но до этого момента в памяти лежат графы всех микробатчей. В ячейке ниже измеряется пиковый расход памяти: сколько байтов занимают в худший момент все новые тензоры, включая `.grad`.
 # %%
 from autograder.measure import live_bytes
 
@@ -672,9 +678,9 @@ assert peak(one_at_a_time, 4) < 205_000 and peak(all_at_once, 4) > 390_000
 
 
 # %% [markdown] tags=["en"]
-# Why does only the second column grow? Follow the bytes for $K = 4$, operation by operation; backward passes are shaded. One at a time, the curve falls almost to 0 after each backward pass, and the next micro-batch begins from there. Summed first, it climbs through four forward passes before it may fall.
-# %% [markdown] tags=["ru"] of="0229a497"
-# Почему растёт только второй столбец? Проследите за байтами при $K = 4$, операция за операцией; обратные проходы закрашены. Если брать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, и следующий микробатч начинает оттуда. Если сначала складывать потери, она растёт все четыре прямых прохода и лишь потом спадает.
+# Why does only the second column grow? Follow the bytes for $K = 4$, operation by operation; backward passes are shaded. One at a time, the curve falls almost to 0 after each backward pass, and for the next micro-batch it rises from there. Summed first, it climbs through four forward passes before it falls.
+# %% [markdown] tags=["ru"] of="b8a856d7"
+# Почему растут числа только во втором столбце? Проследите за расходом памяти при $K = 4$, операция за операцией; обратные проходы закрашены. Если брать микробатчи по одному, кривая после каждого обратного прохода падает почти до 0, и на следующем микробатче она снова растёт почти с нуля. Если же сначала складывать значения функции потерь, кривая растёт все четыре прямых прохода и лишь потом спадает.
 # %% tags=["picture"]
 from autograder import plot_memory
 
@@ -682,9 +688,9 @@ plot_memory(4, one_at_a_time, all_at_once)
 
 
 # %% [markdown] tags=["en"]
-# Take care with sums for a report, too. `total = total + loss` makes `total` a tensor with a history. After `backward()` the activations in it are gone, but in a validation loop, where nothing goes backward, every batch's graph stays: for 20 batches of 1000 numbers 80,000 bytes. `total += loss.item()` adds a number and keeps nothing.
-# %% [markdown] tags=["ru"] of="6ff84c66"
-# Осторожно и с суммами для отчёта. После `total = total + loss` имя `total` — тензор с историей. После `backward()` активаций в ней уже нет, но в цикле оценки качества, где обратного прохода нет, остаётся граф каждого батча: для 20 батчей по 1000 чисел это 80 000 байт. `total += loss.item()` прибавляет число и ничего не удерживает.
+# Take care, too, with a sum of losses for a log. `total = total + loss` makes `total` a tensor with a history. After `backward()` the activations in it are gone, but in a validation loop, where nothing goes backward, every batch's graph stays. If each graph has saved one tensor of 1000 float32 numbers, 20 batches keep 80,000 bytes. `total += loss.item()` adds a number and keeps nothing.
+# %% [markdown] tags=["ru"] of="bd2862c5"
+# Осторожнее и с суммой потерь, которую копят для лога. После `total = total + loss` сумма `total` — тензор с историей. Если был вызван `backward()`, активаций в этой истории уже нет, но при валидации, где обратного прохода не бывает, остаётся граф каждого батча. Если в каждом графе сохранён один тензор из 1000 чисел float32, то за 20 батчей набирается 80 000 байт. Строка `total += loss.item()` прибавляет обычное число, и в памяти ничего не остаётся.
 # %% tags=["fact"]
 w = torch.ones(1000, requires_grad=True)
 with live_bytes() as live:
@@ -702,7 +708,7 @@ assert live.now == 0
 # %% [markdown] tags=["en"]
 # Here is such a `total` after three batches, before any backward pass. Each turn of the loop has added an arm, and the `exp` in it holds 4,000 bytes for as long as `total` lives.
 # %% [markdown] tags=["ru"] of="0e0bc0ee"
-# Вот такой `total` после трёх батчей, без обратного прохода. Каждая итерация цикла добавила ветвь, и `exp` в ней держит 4 000 байт, пока жив `total`.
+# Вот граф такой суммы `total` после трёх батчей, без обратного прохода. На каждой итерации цикла добавлялась ветвь, и её узел `exp` хранит 4000 байт, пока жив тензор `total`.
 # %% tags=["picture"]
 from autograder import draw
 
@@ -717,16 +723,16 @@ draw(total)
 # ### Exercise `train_epoch`: a whole epoch
 # *design · ●●● · 20 minutes · 7 points*
 #
-# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*.
+# Train one epoch in windows of `accumulation_steps` micro-batches. `batches` is a list of pairs `(x, y)` of any sizes, and the last window may hold fewer micro-batches. Each window makes one `optimizer.step()` with the gradient of the mean loss over the samples *of that window*. As before, `y` may have several columns, the model several parameters, and the optimizer may be any.
 #
-# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may more than one micro-batch's graph be in memory. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
-# %% [markdown] tags=["ru"] of="ec40f6ca"
+# Return the mean loss over all samples of the epoch, a `float`: each sample's loss as it was in its forward pass. At no moment may there be more in memory than the graph of one micro-batch. The gradients are `None` at the start; what `.grad` holds at the end does not matter.
+# %% [markdown] tags=["ru"] of="a925f1c5"
 # ### Упражнение `train_epoch`: целая эпоха
 # *спроектировать · ●●● · 20 минут · 7 баллов*
 #
-# Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. Каждое окно делает один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*.
+# Обучите модель одну эпоху окнами по `accumulation_steps` микробатчей. `batches` — список пар `(x, y)` любых размеров, в последнем окне микробатчей может быть меньше. На каждое окно приходится один `optimizer.step()` с градиентом функции потерь, усреднённой по примерам *этого окна*. Как и раньше, в `y` может быть несколько столбцов, у модели — несколько параметров, а оптимизатор может быть любым.
 #
-# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В памяти никогда не должно быть больше одного графа — графа одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
+# Верните среднее значение функции потерь по всем примерам эпохи, число типа `float`: для каждого примера берётся значение из его прямого прохода. В каждый момент в памяти должно быть не больше, чем граф одного микробатча. В начале градиенты равны `None`; что останется в `.grad` в конце, неважно.
 # %% answer="train_epoch"
 def train_epoch(model, optimizer, batches, accumulation_steps):
     """One step per window of `accumulation_steps` micro-batches; return the mean loss over all samples."""
@@ -751,7 +757,7 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     for i, (x, y) in enumerate(batches, 1):
         loss = mse_loss(model(x), y, reduction="sum")
         loss.backward()
-        total, in_epoch, in_window = total + loss.item(), in_epoch + len(x), in_window + len(x)
+        total, in_epoch, in_window = total + loss.item(), in_epoch + y.numel(), in_window + y.numel()
         if i % accumulation_steps == 0 or i == len(batches):
             for parameter in model.parameters():
                 parameter.grad /= in_window
@@ -784,14 +790,14 @@ def train_epoch(model, optimizer, batches, accumulation_steps):
     total, count = torch.zeros((), dtype=torch.float64), 0
     for first in range(0, len(batches), accumulation_steps):
         window = batches[first : first + accumulation_steps]
-        samples = sum(len(x) for x, _ in window)
+        entries = sum(y.numel() for _, y in window)
         sums = [torch.zeros_like(parameter) for parameter in parameters]
         for x, y in window:
             loss = mse_loss(model(x), y, reduction="sum")
             for s, gradient in zip(sums, torch.autograd.grad(loss, parameters)):
-                s += gradient / samples
+                s += gradient / entries
             total += loss.detach()
-            count += len(x)
+            count += y.numel()
         for parameter, s in zip(parameters, sums):
             parameter.grad = s
         optimizer.step()
@@ -811,11 +817,11 @@ check("train_epoch")
 #
 # `zero_grad()` sets `.grad` to `None`; `zero_grad(set_to_none=False)` fills it with zeros. After the default, `w.grad.zero_()` raises `AttributeError: 'NoneType' object has no attribute 'zero_'`. Does the difference matter to a step? Read this function, do not run it.
 # %% [markdown] tags=["ru"] of="d9c3bc73"
-# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет, но именно там встречается большинство настоящих ошибок.
+# На этом основная часть урока закончена. Всё, что ниже, необязательно и на оценку не влияет, но именно здесь встречается большинство настоящих ошибок.
 #
 # ## None — это не ноль
 #
-# `zero_grad()` записывает в `.grad` значение `None`; `zero_grad(set_to_none=False)` заполняет его нулями. После первого варианта `w.grad.zero_()` вызывает `AttributeError: 'NoneType' object has no attribute 'zero_'`. Важна ли эта разница для шага? Прочтите функцию, не выполняя её.
+# Вызов `zero_grad()` записывает в `.grad` значение `None`, а `zero_grad(set_to_none=False)` заполняет градиент нулями. После первого из них строка `w.grad.zero_()` приводит к ошибке `AttributeError: 'NoneType' object has no attribute 'zero_'`. Важна ли эта разница для шага? Прочтите функцию, не выполняя её.
 # %%
 def one_step_more(momentum, **how):
     """A step on a gradient of 1, then `zero_grad(**how)` and another step; the gradient and the weight it met."""
@@ -849,7 +855,7 @@ def none_and_zero():
 # ### Дополнительное упражнение `predict_zero_grad`: None и ноль
 # *предсказать · ●○○ · 6 минут · 1 балл · дополнительно*
 #
-# Что вернёт `none_and_zero()`? Первый шаг всегда переводит `w` из 1 в 0.9.
+# Что вернёт `none_and_zero()`? Первый шаг всегда уменьшает `w` с 1 до 0.9.
 # %% answer="predict_zero_grad"
 predict_zero_grad = {
     "w.grad after zero_grad()": None,
@@ -875,7 +881,7 @@ none_and_zero()
 # %% [markdown] tags=["en"]
 # `None` means "skip this parameter": neither momentum nor weight decay touches it. A zero is a gradient like any other: with momentum the velocity, 1 after the first step, goes on as $0.9 \cdot 1 = 0.9$, and the weight moves to $0.9 - 0.1 \cdot 0.9 = 0.81$. For plain descent there is no difference.
 # %% [markdown] tags=["ru"] of="c3d4cb46"
-# `None` значит «пропустить этот параметр»: ни импульс, ни затухание весов его не тронут. Ноль — такой же градиент, как любой другой: с импульсом накопленная скорость, равная 1 после первого шага, становится $0.9 \cdot 1 = 0.9$, и вес сдвигается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного спуска разницы нет.
+# Значение `None` означает «пропустить этот параметр»: ни импульс, ни затухание весов на него не действуют. Ноль же — обычный градиент: с импульсом накопленная скорость, равная 1 после первого шага, становится равна $0.9 \cdot 1 = 0.9$, и вес уменьшается до $0.9 - 0.1 \cdot 0.9 = 0.81$. Для обычного спуска разницы нет.
 # %% tags=["fact"]
 assert predict_zero_grad == none_and_zero()
 w = torch.nn.Parameter(torch.tensor(1.0))
@@ -898,21 +904,21 @@ except AttributeError as error:
 # %% [markdown] tags=["en"]
 # ## Clip once per window
 #
-# Clipping by norm shortens a gradient that is longer than `max_norm`. In a window, the gradient in question is the whole window's. Clipping after each micro-batch cuts partial sums instead, and the direction of the result changes: the micro-batches that were cut count less.
+# Clipping by norm shortens a gradient that is longer than `max_norm`. With accumulation, the gradient to clip is the whole window's. Clipping after each micro-batch cuts partial sums instead, and the direction of the result changes: the micro-batches that were cut count less.
 #
 # ### Extra exercise `clip_once`: clip once per window
 # *complete · ●●○ · 8 minutes · 2 points · extra*
 #
-# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. Nothing is returned.
-# %% [markdown] tags=["ru"] of="7333e40f"
+# One window: `batches` are micro-batches of the same size. Accumulate the gradient of the mean loss over all samples, whatever `.grad` held before; clip its norm over all parameters to `max_norm`; make one `optimizer.step()`. The gradient itself is clipped, since the optimizer may be any; `y` may have several columns. The number of backward passes does not matter. Nothing is returned.
+# %% [markdown] tags=["ru"] of="a423b993"
 # ## Отсечение один раз за окно
 #
-# Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. В окне речь идёт о градиенте всего окна. Отсечение после каждого микробатча режет частичные суммы, и направление результата меняется: вклад укороченных микробатчей уменьшается.
+# Отсечение градиента по норме (клиппинг) укорачивает градиент, который длиннее `max_norm`. При накоплении отсекать нужно градиент всего окна. Если отсекать после каждого микробатча, укорачиваются частичные суммы и меняется направление результата: вклад укороченных микробатчей уменьшается.
 #
 # ### Дополнительное упражнение `clip_once`: отсечение один раз за окно
 # *дописать · ●●○ · 8 минут · 2 балла · дополнительно*
 #
-# Одно окно: `batches` — микробатчи одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Функция ничего не возвращает.
+# Дано одно окно: `batches` — список микробатчей одного размера. Накопите градиент функции потерь, усреднённой по всем примерам, что бы ни лежало в `.grad` раньше; ограничьте его норму по всем параметрам числом `max_norm`; сделайте один `optimizer.step()`. Отсекается сам градиент, ведь оптимизатор может быть любым; в `y` может быть несколько столбцов. Число обратных проходов не важно. Функция ничего не возвращает.
 # %% answer="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
     """One step with the window's mean gradient, clipped to `max_norm`."""
@@ -939,12 +945,12 @@ def clip_once(model, optimizer, batches, max_norm):
 
 # %% alternative="clip_once"
 def clip_once(model, optimizer, batches, max_norm):
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     optimizer.zero_grad()
     for x, y in batches:
         mse_loss(model(x), y, reduction="sum").backward()
     for p in model.parameters():
-        p.grad /= samples
+        p.grad /= entries
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm, norm_type=2.0)
     optimizer.step()
 
@@ -971,7 +977,7 @@ check("clip_once")
 # %% [markdown] tags=["en"]
 # ## Mixed precision: unscale, then clip
 #
-# Training in half precision multiplies the loss by a large number, often $2^{16}$, so that small gradients do not vanish. Until `unscale_` has run, `.grad` is 65536 times too long, and a comparison with `max_norm` means nothing. We need four methods of the `scaler`:
+# Training in half precision multiplies the loss by a large number, often $2^{16}$, so that small gradients do not vanish. That is called loss scaling. Until `unscale_` has run, `.grad` is 65,536 times too long, and a comparison with `max_norm` means nothing. We need four methods of the `scaler`:
 #
 # | call | what it does |
 # |---|---|
@@ -980,16 +986,16 @@ check("clip_once")
 # | `scaler.step(optimizer)` | unscales if that has not been done, then `optimizer.step()` |
 # | `scaler.update()` | may choose a new scale; ends the window |
 #
-# The scaler of this exercise behaves like `torch.amp.GradScaler` but works on the CPU in float64, so that only the order of your calls matters.
+# The scaler of this exercise is a `torch.amp.GradScaler` on the CPU. It works in float64, so that only the order of your calls matters. It refuses a second `unscale_`, `unscale_` before `scale` or after `step`, a second `step`, and an `update` before anything is unscaled.
 #
 # ### Extra exercise `unscale_then_clip`: clipping under a loss scale
 # *complete · ●●● · 10 minutes · 3 points · extra*
 #
 # The contract of `clip_once`, with a `scaler`: the step must be the one you would make without a scale. It is made by `scaler.step(optimizer)`, which in real training also skips steps with infinite gradients, and the window ends with one `scaler.update()`.
-# %% [markdown] tags=["ru"] of="b94231b1"
+# %% [markdown] tags=["ru"] of="15b13483"
 # ## Смешанная точность: сначала снять масштаб, потом отсечь
 #
-# При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Пока не вызван `unscale_`, `.grad` в 65536 раз длиннее настоящего градиента, и сравнение с `max_norm` ничего не значит. Нам понадобятся четыре метода объекта `scaler`:
+# При обучении с половинной точностью значение функции потерь умножают на большое число, часто на $2^{16}$, чтобы малые градиенты не исчезали. Это называется масштабированием функции потерь (loss scaling). Пока не вызван метод `unscale_`, содержимое `.grad` в 65 536 раз длиннее настоящего градиента, и сравнивать его с `max_norm` бессмысленно. Нам понадобятся четыре метода объекта `scaler`:
 #
 # | вызов | что делает |
 # |---|---|
@@ -998,12 +1004,12 @@ check("clip_once")
 # | `scaler.step(optimizer)` | снимает масштаб, если это ещё не сделано, затем `optimizer.step()` |
 # | `scaler.update()` | может выбрать новый масштаб; завершает окно |
 #
-# Объект в этом упражнении ведёт себя как `torch.amp.GradScaler`, но работает на CPU в float64, так что важен только порядок ваших вызовов.
+# В этом упражнении дан объект `torch.amp.GradScaler` на CPU. Он работает в float64, так что важен только порядок ваших вызовов. Ошибку вызывают второй `unscale_`, `unscale_` до `scale` или после `step`, второй `step` и `update`, если масштаб ещё не снят.
 #
 # ### Дополнительное упражнение `unscale_then_clip`: отсечение при масштабировании
 # *дописать · ●●● · 10 минут · 3 балла · дополнительно*
 #
-# Условия те же, что в `clip_once`, но есть ещё `scaler`: шаг должен получиться таким же, как без масштабирования. Делает его `scaler.step(optimizer)`, который в настоящем обучении ещё и пропускает шаги с бесконечными градиентами, а завершает окно один вызов `scaler.update()`.
+# Условия те же, что в `clip_once`, но есть ещё `scaler`: шаг должен получиться таким же, как без масштабирования. Делайте его вызовом `scaler.step(optimizer)`, который в настоящем обучении ещё и пропускает шаги с бесконечными градиентами, и завершите окно одним вызовом `scaler.update()`.
 # %% answer="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     """One step with the window's true mean gradient, clipped to `max_norm`, under a loss scale."""
@@ -1048,9 +1054,9 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
 # %% alternative="unscale_then_clip"
 def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
     optimizer.zero_grad()
-    samples = sum(len(x) for x, _ in batches)
+    entries = sum(y.numel() for _, y in batches)
     for x, y in batches:
-        scaler.scale(mse_loss(model(x), y, reduction="sum") / samples).backward()
+        scaler.scale(mse_loss(model(x), y, reduction="sum") / entries).backward()
     scaler.unscale_(optimizer)
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
     scaler.step(optimizer)
@@ -1062,6 +1068,28 @@ def unscale_then_clip(model, optimizer, scaler, batches, max_norm):
 from autograder import check
 
 check("unscale_then_clip")
+
+
+# %% tags=["fact"]
+def refused(*calls):
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer, scaler = torch.optim.SGD([w], lr=0.1), torch.amp.GradScaler("cpu")
+    scaler.scale(w.sum()).backward()
+    try:
+        for call in calls:
+            getattr(scaler, call)(*([] if call == "update" else [optimizer]))
+    except (RuntimeError, AssertionError):
+        return True
+    return False
+
+
+assert not refused("unscale_", "step", "update")
+assert refused("unscale_", "unscale_") and refused("step", "unscale_") and refused("step", "step") and refused("update")
+try:
+    torch.amp.GradScaler("cpu").unscale_(torch.optim.SGD([torch.nn.Parameter(torch.ones(2))]))
+    raise SystemError("no error")
+except AssertionError as error:
+    assert "_scale is None" in str(error)
 
 
 # %% [markdown] tags=["en"]
@@ -1076,20 +1104,20 @@ check("unscale_then_clip")
 #
 # `batches` is a list of pairs `(x, y)`: `x` of shape $(n, t, 3)$, `y` of shape $(n, t)$ with classes 0 to 3, or `-100` for padding. `model(x)` gives logits of shape $(n, t, 4)$. `token_loss` below is the loss of a micro-batch.
 #
-# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token.
-# %% [markdown] tags=["ru"] of="26cbb5c3"
+# Leave in `model.weight.grad` the gradient of the mean over all valid tokens of all micro-batches, whatever `.grad` held before. Every micro-batch has at least one valid token. The number of backward passes does not matter.
+# %% [markdown] tags=["ru"] of="f26a6f40"
 # ## Среднее по токенам
 #
 # В языковой модели важно число токенов, а не последовательностей. `cross_entropy(..., ignore_index=-100)` делит на число токенов, у которых метка не равна `-100`.
 #
-# Две последовательности по два токена, два класса, все логиты равны 0; метки — (0, 0) и (1, заполнитель). В первой последовательности 2 настоящих токена, во второй 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения функции потерь разделить на 2, он равен $-0.125, -0.125, 0.25$; для среднего по трём токенам — $-0.167, -0.167, 0.167$.
+# Возьмём две последовательности по два токена и два класса; все логиты равны 0, метки — (0, 0) и (1, паддинг). В первой последовательности 2 настоящих токена, во второй — 1. Посмотрим на градиент по первому логиту каждого настоящего токена: если оба значения функции потерь разделить на 2, он равен $-0.125, -0.125, 0.25$, а если взять среднее по трём токенам, то $-0.167, -0.167, 0.167$.
 #
 # ### Дополнительное упражнение `token_mean`: среднее по токенам
 # *дописать · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# `batches` — список пар `(x, y)`: `x` формы $(n, t, 3)$, `y` формы $(n, t)$ с классами от 0 до 3 или `-100` на месте заполнителей. `model(x)` даёт логиты формы $(n, t, 4)$. `token_loss` ниже — функция потерь на микробатче.
+# `batches` — список пар `(x, y)`: `x` формы $(n, t, 3)$, `y` формы $(n, t)$ с классами от 0 до 3 или `-100` на месте паддинга. Вызов `model(x)` даёт логиты формы $(n, t, 4)$. Функция `token_loss` ниже — функция потерь на микробатче.
 #
-# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен.
+# Оставьте в `model.weight.grad` градиент среднего по всем настоящим токенам всех микробатчей, что бы ни лежало в `.grad` раньше. В каждом микробатче есть хотя бы один настоящий токен. Число обратных проходов не важно.
 # %%
 def token_loss(model, x, y):
     """Mean cross-entropy over the tokens that are no padding."""
@@ -1156,7 +1184,7 @@ check("token_mean")
 
 
 # %% [markdown] tags=["en"]
-# ## When it is not the big batch at all
+# ## When accumulation does not replace the big batch
 #
 # Accumulation rests on one assumption: the loss of a sample does not depend on the samples beside it. Then the big batch's loss is a sum over samples, and a sum can be cut anywhere. If a layer looks across the batch, no weight of the losses repairs it.
 #
@@ -1164,15 +1192,15 @@ check("token_mean")
 # *write the counter-example · ●●● · 10 minutes · 2 points · extra*
 #
 # Return a pair `(model, batches)`: a `torch.nn.Module`, and a list of two or more pairs `(x, y)` of the same size. The check accumulates `mse_loss(model(x), y) / len(batches)` and compares with one backward pass on the joined batch. The two gradients must differ by more than 1 %, and the big batch must give the same gradient each time.
-# %% [markdown] tags=["ru"] of="2cdbb269"
-# ## Когда это вовсе не большой батч
+# %% [markdown] tags=["ru"] of="dbb6cd7b"
+# ## Когда накопление не заменяет большой батч
 #
-# Накопление держится на одном предположении: потери на примере не зависят от соседних примеров. Тогда функция потерь большого батча — сумма по примерам, а сумму можно разрезать где угодно. Если слой смотрит на весь батч сразу, никакие множители перед потерями этого не исправят.
+# Накопление основано на одном предположении: значение функции потерь на примере не зависит от соседних примеров. Тогда функция потерь большого батча — сумма по примерам, а сумму можно разбить на части как угодно. Если же выход слоя зависит от всего батча сразу, никакими множителями перед функцией потерь этого не исправить.
 #
 # ### Дополнительное упражнение `break_accumulation`: модель, для которой накопление неточно
 # *построить контрпример · ●●● · 10 минут · 2 балла · дополнительно*
 #
-# Верните пару `(model, batches)`: `torch.nn.Module` и список из двух или более пар `(x, y)` одного размера. Проверка накапливает градиенты `mse_loss(model(x), y) / len(batches)` и сравнивает сумму с градиентом одного обратного прохода по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
+# Верните пару `(model, batches)`: модель, то есть `torch.nn.Module`, и список из двух или более пар `(x, y)` одного размера. Проверка накапливает градиенты `mse_loss(model(x), y) / len(batches)` и сравнивает сумму с градиентом одного обратного прохода по склеенному батчу. Два градиента должны различаться больше чем на 1 %, а большой батч должен каждый раз давать один и тот же градиент.
 # %% answer="break_accumulation"
 def break_accumulation():
     """A model and equal micro-batches for which accumulation differs from the big batch."""
@@ -1230,7 +1258,7 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 
 
 # %% [markdown] tags=["en"]
-# `LayerNorm` normalises each sample on its own, so it accumulates exactly; `BatchNorm` in training mode does not. Dropout is a different case: it draws a new mask for each call, and even the big batch does not agree with itself.
+# `LayerNorm` normalises each sample on its own, so it accumulates exactly; `BatchNorm` in training mode does not. Dropout is a different case: it draws a new mask for each call, and even two calls on the big batch give different gradients.
 #
 # ## Write the test
 #
@@ -1242,8 +1270,8 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 # Write `is_right(accumulate)`. It gets a function `accumulate(parameter, micro_batches)` and returns `True` if that is right, else `False` (an `AssertionError` counts as `False`). `parameter` is a leaf tensor; `micro_batches` is a list of pairs `(mean_loss, n)`, where calling `mean_loss()` gives the mean loss of `n` samples as a tensor that depends on `parameter`. A right function leaves in `parameter.grad` the gradient of the mean over all samples, whatever `.grad` held before.
 #
 # Your test is tried on several right and several wrong functions. It earns points for the wrong ones that it refuses, but only if it accepts every right one.
-# %% [markdown] tags=["ru"] of="ce6cf89e"
-# `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат; с `BatchNorm` в режиме обучения — нет. Dropout — другой случай: при каждом вызове он выбирает новую маску, и даже большой батч не совпадает сам с собой.
+# %% [markdown] tags=["ru"] of="45aa3b0e"
+# Слой `LayerNorm` нормирует каждый пример отдельно, поэтому с ним накопление даёт точный результат, а с `BatchNorm` в режиме обучения — нет. С dropout дело обстоит иначе: при каждом вызове выбирается новая маска, и даже для большого батча два вызова дают разные градиенты.
 #
 # ## Напишите тест
 #
@@ -1254,7 +1282,7 @@ assert not torch.allclose(batch_norm(rows)[0], batch_norm(torch.tensor([[1.0, 5.
 #
 # Напишите `is_right(accumulate)`. На вход приходит функция `accumulate(parameter, micro_batches)`; верните `True`, если она правильна, иначе `False` (`AssertionError` тоже считается за `False`). `parameter` — листовой тензор; `micro_batches` — список пар `(mean_loss, n)`, где вызов `mean_loss()` даёт среднее значение функции потерь по `n` примерам в виде тензора, зависящего от `parameter`. Правильная функция оставляет в `parameter.grad` градиент среднего по всем примерам, что бы ни лежало в `.grad` раньше.
 #
-# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы он получает за неправильные, которые отвергает, но только если принимает все правильные.
+# Ваш тест проверяется на нескольких правильных и нескольких неправильных функциях. Баллы начисляются за каждую отвергнутую неправильную функцию, но только если тест принял все правильные.
 # %% answer="is_right"
 def is_right(accumulate):
     """Is `accumulate(parameter, micro_batches)` right?"""
@@ -1298,8 +1326,10 @@ def is_right(accumulate):
         accumulate(w, [(lambda p=p: ((p * w).sum(1) - 1).pow(2).mean(), len(p)) for p in x.split(sizes)])
         return w.grad
 
-    whole = gradient([6], None)
-    return all(torch.allclose(gradient(sizes, 50.0), whole) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
+    w = torch.tensor([2.0, 1.0], dtype=torch.float64, requires_grad=True)
+    whole = torch.linspace(1, 4, 12, dtype=torch.float64).reshape(-1, 2)
+    ((whole * w).sum(1) - 1).pow(2).mean().backward()
+    return all(torch.allclose(gradient(sizes, 50.0), w.grad) for sizes in ([1, 5], [2, 2, 2], [4, 1, 1]))
 
 
 # %% check="is_right"
@@ -1309,11 +1339,11 @@ check("is_right")
 # %% [markdown] tags=["en"]
 # ## On a GPU
 #
-# The rules above are those of autograd, not of a device. What accumulation is for, peak memory, is measured there by the allocator. The cell does so for $K = 8$ on a GPU, this machine's or one on which it was recorded.
-# %% [markdown] tags=["ru"] of="63d5bc4e"
+# The rules above are those of autograd, not of a device. Accumulation is there to save memory, and on a GPU the allocator itself measures the peak. If this machine has a GPU, the cell shows both peaks for $K = 8$.
+# %% [markdown] tags=["ru"] of="bc5f1bb0"
 # ## На GPU
 #
-# Правила, о которых шла речь, задаёт autograd, а не устройство. То, ради чего нужно накопление, — пиковый расход памяти — измеряет там сам распределитель. Ячейка делает это при $K = 8$ на GPU: на вашем или на том, где это записали.
+# Правила, о которых шла речь, задаёт autograd, а не устройство. Накопление нужно, чтобы экономить память, а её пиковый расход на GPU измеряет сам аллокатор. Если на вашей машине есть GPU, ячейка покажет оба пиковых значения при $K = 8$.
 # %%
 from copy import deepcopy
 
@@ -1342,21 +1372,21 @@ on_gpu(accumulation_on_gpu)
 # ## What to keep
 #
 # * `backward()` adds to `.grad` in place. Clear once per window, never inside it.
-# * Weigh each micro-batch by its share of what the loss is a mean over: $n_i / N$ samples, or valid tokens. $1/K$ is right for equal sizes only.
+# * Weigh each micro-batch by its share $n_i / N$ of the window's samples, or of its valid tokens. $1/K$ is right for equal sizes only.
 # * The last window is a window, with its own $N$.
 # * One `backward()` per micro-batch keeps one graph in memory; add up `loss.item()`, not `loss`.
 # * Unscale, then clip, then step: once per window.
 # * Compare with one backward pass on the joined batch, never with another loop.
 #
 # `ready()` runs the saved notebook from top to bottom in a fresh process, lists your points and names the file to hand in.
-# %% [markdown] tags=["ru"] of="d4c2b584"
+# %% [markdown] tags=["ru"] of="84f72b4b"
 # ## Что стоит запомнить
 #
-# * `backward()` прибавляет к `.grad` на месте. Обнуляйте один раз за окно и никогда внутри него.
-# * Вес микробатча — его доля в том, по чему усредняет функция потерь: $n_i / N$ примеров или настоящих токенов. $1/K$ верно только при равных размерах.
-# * Последнее окно — тоже окно, со своим $N$.
-# * Один `backward()` на микробатч держит в памяти один граф; складывайте `loss.item()`, а не `loss`.
-# * Снять масштаб, отсечь, сделать шаг: один раз за окно.
+# * `backward()` прибавляет к `.grad` на месте. Обнуляйте градиенты один раз за окно и никогда — внутри него.
+# * Вес микробатча — доля $n_i / N$ его примеров (или настоящих токенов) в окне. Множитель $1/K$ верен только при равных размерах.
+# * Последнее окно — тоже окно, со своим $N$.
+# * Если вызывать `backward()` для каждого микробатча, в памяти находится только один граф; складывайте `loss.item()`, а не `loss`.
+# * Сначала снимите масштаб, потом отсеките градиент и сделайте шаг — один раз за окно.
 # * Сравнивайте с одним обратным проходом по склеенному батчу, а не с другим циклом.
 #
 # `ready()` выполнит сохранённую тетрадь сверху вниз в новом процессе, перечислит баллы и назовёт файл для сдачи.

@@ -170,6 +170,8 @@ def test_a_bad_lesson_is_told(tmp_path, old, new, complaint):
     ("old", "new", "complaint"),
     [
         ("return x * x", "return 2 * x", "the mistake squares is not rejected"),
+        ("It is squared.", "It looks as if it is squared.", "squares must not begin as its label does"),
+        ("Это квадрат.", "Похоже, это квадрат.", "squares must not begin as its label does"),
         ('Text("c", "в")', 'Text("c", "")', "hint 3 is empty in one language"),
         (', Text("c", "в")', "", "2 hints; a learner gets 3"),
         ('ru="Это удвоенный `x`."', 'ru="Это удвоенный икс."', "aspect value has different code spans"),

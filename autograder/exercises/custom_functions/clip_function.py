@@ -170,7 +170,7 @@ class takes_one_gradient(Function):
 
 @clip_function.mistake(
     en="The share is a Python number, not a tensor of shape () in the dtype of `x`.",
-    ru="Доля — число Python, а нужен тензор формы () с тем же dtype, что у `x`.",
+    ru="Доля — число Python, а нужен тензор формы () с тем же dtype, что у `x`.",
 )
 class share_is_a_number(Function):
     @staticmethod

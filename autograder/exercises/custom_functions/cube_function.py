@@ -32,7 +32,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("At home in torch.func", "Своя функция для torch.func"),
+    title=Text("At home in torch.func", "Своя функция в torch.func"),
     kind="complete",
     asks="Cube",
     asks_for="class",

@@ -113,7 +113,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
 @exp_function.mistake(
     en="`backward` returns the derivative alone. It has to be multiplied by what later operations sent back, "
     "`grad_output`; with `.sum()` that is all ones, and the mistake does not show.",
-    ru="Метод `backward` возвращает только производную. Её нужно умножить на то, что пришло от следующих операций, — "
+    ru="Метод `backward` возвращает только производную. Её нужно умножить на то, что пришло от следующих операций, — "
     "на `grad_output`. После `.sum()` там одни единицы, и ошибка незаметна.",
 )
 class local_derivative(Function):
@@ -147,7 +147,7 @@ class passes_it_on(Function):
 @exp_function.mistake(
     en="`grad_output` is multiplied by the input, not by the exponential: the derivative of the exponential is the "
     "exponential.",
-    ru="Пришедший `grad_output` умножается на вход, а не на экспоненту, хотя производная экспоненты — она сама.",
+    ru="Пришедший `grad_output` умножается на вход, а не на экспоненту, хотя производная экспоненты — она сама.",
 )
 class multiplies_by_input(Function):
     @staticmethod

@@ -106,7 +106,7 @@ class sinh_in_place(_SinhForward):
     en="What `backward` computes with is cut off from `x`: by `detach()`, `.data` or `no_grad()`, or because it was "
     "computed in `forward` (`cosh(x)` is an intermediate result as well, wherever it is kept).",
     ru="Величины, с которыми работает `backward`, не связаны с `x`: из-за `detach()`, `.data` или `no_grad()` либо "
-    "потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни хранился).",
+    "потому, что вычислены в `forward` (`cosh(x)` — тоже промежуточный результат, где бы он ни хранился).",
 )
 class still_intermediates(Function):
     @staticmethod
@@ -155,7 +155,7 @@ class detaches_grad_output(_SinhForward):
 
 @fix_sinh.mistake(
     en="There is a minus, as with the cosine. The derivative of `sinh` is `cosh`, without a minus.",
-    ru="Лишний минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
+    ru="Лишний минус, как у косинуса: производная `sinh` — это `cosh`, без минуса.",
 )
 class with_a_minus(_SinhForward):
     @staticmethod
@@ -165,7 +165,7 @@ class with_a_minus(_SinhForward):
 
 @fix_sinh.mistake(
     en="`grad_output` is multiplied by the function itself. The derivative of `sinh` is `cosh`: (e + i) / 2.",
-    ru="В обратном проходе `grad_output` умножен на саму функцию. Производная `sinh` — это `cosh`: (e + i) / 2.",
+    ru="В обратном проходе `grad_output` умножен на саму функцию. Производная `sinh` — это `cosh`: (e + i) / 2.",
 )
 class multiplies_by_itself(_SinhForward):
     @staticmethod

@@ -334,7 +334,7 @@ def refuses_everything(function: Any) -> bool:
     en="The test accepts some right Functions and refuses others. They compute the same in different ways and so "
     "differ in the last digits: `torch.allclose` accepts that, `torch.equal` and `==` do not.",
     ru="Одни правильные функции тест принимает, а другие отвергает. Они вычисляют одно и то же по-разному, и последние "
-    "цифры расходятся: `torch.allclose` это допускает, а `torch.equal` и `==` — нет.",
+    "цифры расходятся: `torch.allclose` это допускает, а `torch.equal` и `==` — нет.",
 )
 def compares_exactly(function: Any) -> bool:
     x, k = torch.linspace(-3, 3, 50), torch.linspace(-1, 2, 50)

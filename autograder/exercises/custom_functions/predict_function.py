@@ -61,7 +61,7 @@ predict_function.wrong(
     {"recording in forward": True},
     en="`forward` was expected to be recorded. `apply` switches recording off: the one node of the graph is the "
     "Function's own.",
-    ru="Ожидалось, что `forward` записывается. Но `apply` выключает отслеживание: в графе появляется один узел — узел "
+    ru="Ожидалось, что `forward` записывается. Но `apply` выключает отслеживание: в графе появляется один узел — узел "
     "этой пользовательской функции.",
 )
 
@@ -127,7 +127,7 @@ predict_function.wrong(
     {"Tenfold()(a, b)": "accepted"},
     en="An instance was expected to be callable, as a module is. Calling it is an error: `apply` is called on the "
     "class.",
-    ru="Ожидалось, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого класса.",
+    ru="Ожидалось, что экземпляр можно вызвать, как модуль. Но такой вызов — ошибка: `apply` вызывают у самого класса.",
 )
 
 

@@ -195,7 +195,7 @@ class changes_the_sign_of_the_value(reverses_the_value):
 @reverse_function.mistake(
     en="`forward` returns `x` itself, or a view of it. The result is then a view made inside a custom Function, and "
     "torch refuses to change it in place.",
-    ru="Метод `forward` возвращает сам `x` или его представление. Результат — представление, созданное внутри "
+    ru="Метод `forward` возвращает сам `x` или его представление. Результат — представление, созданное внутри "
     "пользовательской функции, и менять его на месте torch не даёт.",
 )
 class returns_the_input(_Reverse):

@@ -155,7 +155,7 @@ class divides_by_x(Function):
 
 @silu_function.mistake(
     en="`backward` makes the sigmoid of `exp(x)`. For large `x` that is infinite, and inf/inf is NaN.",
-    ru="В `backward` сигмоида вычислена через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
+    ru="В `backward` сигмоида вычислена через `exp(x)`. При больших `x` это бесконечность, а inf/inf — NaN.",
 )
 class overflows(_SiLU):
     @staticmethod
@@ -169,7 +169,7 @@ class overflows(_SiLU):
     en="`exp(-x)` is squared or divided by itself in `backward`. For very negative `x` it is infinite, and inf/inf is "
     "NaN.",
     ru="В `backward` экспонента `exp(-x)` возводится в квадрат или делится на себя. При больших по модулю "
-    "отрицательных `x` она бесконечна, а inf/inf — NaN.",
+    "отрицательных `x` она бесконечна, а inf/inf — NaN.",
 )
 class overflows_below(_SiLU):
     @staticmethod
@@ -282,7 +282,7 @@ class keeps_the_sigmoid(_SiLU):
     en="Something computed in `forward` is kept, such as the derivative or a copy of `x`: one more tensor of the size "
     "of the input, and a constant for the second derivative.",
     ru="Хранится что-то вычисленное в `forward`, например производная или копия `x`: это ещё один тензор размером со "
-    "вход, а для второй производной — константа.",
+    "вход, а для второй производной — константа.",
 )
 class keeps_the_derivative(Function):
     @staticmethod

@@ -89,7 +89,7 @@ def forgets_the_brackets(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="One of the two places is `x` itself. That is the forward difference: its error is of order h, not h².",
-    ru="Одна из двух точек — сама `x`. Это правая разность: её погрешность порядка h, а не h².",
+    ru="Одна из двух точек — сама `x`. Это правая разность: её погрешность порядка h, а не h².",
 )
 def forward_difference(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x + h) - f(x)) / h
@@ -97,7 +97,7 @@ def forward_difference(f: Function, x: Tensor, h: float) -> Tensor:
 
 @numerical_slope.mistake(
     en="One of the two places is `x` itself. That is the backward difference: its error is of order h, not h².",
-    ru="Одна из двух точек — сама `x`. Это левая разность: её погрешность порядка h, а не h².",
+    ru="Одна из двух точек — сама `x`. Это левая разность: её погрешность порядка h, а не h².",
 )
 def backward_difference(f: Function, x: Tensor, h: float) -> Tensor:
     return (f(x) - f(x - h)) / h

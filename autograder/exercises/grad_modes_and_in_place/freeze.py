@@ -161,7 +161,7 @@ def flags_the_layers(model: Sequential, k: int) -> list[Parameter]:
     en="Nothing was frozen: no parameter of the first layers changed its flag. A flag set on a module, on `p.data` or "
     "on `p.detach()` is not the parameter's.",
     ru="Ничего не заморожено: ни у одного параметра первых слоёв флаг не изменился. Флаг модуля, тензора `p.data` или "
-    "результата `p.detach()` — это не флаг параметра.",
+    "результата `p.detach()` — это не флаг параметра.",
 )
 def flags_something_else(model: Sequential, k: int) -> list[Parameter]:
     for parameter in model[:k].parameters():
@@ -203,7 +203,7 @@ def opens_the_entrance(model: Sequential, k: int) -> list[Parameter]:
 
 @freeze.mistake(
     en="One layer too few was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Заморожено на один слой меньше. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+    ru="Заморожено на один слой меньше. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_few(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k - 1].parameters())
@@ -212,7 +212,7 @@ def one_too_few(model: Sequential, k: int) -> list[Parameter]:
 
 @freeze.mistake(
     en="One layer too many was frozen. The first `k` layers are `model[0]` to `model[k - 1]`.",
-    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+    ru="Заморожен лишний слой. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
 )
 def one_too_many(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[: k + 1].parameters())
@@ -221,7 +221,7 @@ def one_too_many(model: Sequential, k: int) -> list[Parameter]:
 
 @freeze.mistake(
     en="`k` counted parameters, not layers. A linear layer has two of them, `Tanh` has none.",
-    ru="Число `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` — ни одного.",
+    ru="Число `k` понято как число параметров, а не слоёв. У линейного слоя их два, у `Tanh` — ни одного.",
 )
 def counts_parameters(model: Sequential, k: int) -> list[Parameter]:
     _freeze(list(model.parameters())[:k])

@@ -135,7 +135,7 @@ def tracks_the_features(body: Module, head: Module, x: Tensor, y: Tensor) -> Non
 
 @head_gradients.mistake(
     en="The squared errors were summed; the loss is their mean.",
-    ru="Квадраты разностей сложены, а функция потерь — их среднее.",
+    ru="Квадраты разностей сложены, а функция потерь — их среднее.",
 )
 def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
@@ -146,7 +146,7 @@ def sums_the_squares(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
 @head_gradients.mistake(
     en="The squared errors of each sample were summed and then averaged over samples. The loss is the mean over all "
     "numbers.",
-    ru="Квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее по всем "
+    ru="Квадраты разностей сложены внутри примера, а среднее взято по примерам. Функция потерь — среднее по всем "
     "числам.",
 )
 def averages_over_samples(body: Module, head: Module, x: Tensor, y: Tensor) -> None:

@@ -46,7 +46,7 @@ predict_in_place.wrong(
     {"y = h ** 2; h.add_(1)": [2.0, 8.0]},
     en="The squaring was taken to need `h` no more. The derivative of `h ** 2` is $2h$, with the `h` of the forward "
     "pass.",
-    ru="Не учтено, что для производной `h ** 2` ещё понадобится `h`: она равна $2h$, где `h` — значение из прямого "
+    ru="Не учтено, что для производной `h ** 2` ещё понадобится `h`: она равна $2h$, где `h` — значение из прямого "
     "прохода.",
 )
 
@@ -115,7 +115,7 @@ predict_in_place.wrong(
     {"y = h * k; h.add_(1)": "RuntimeError"},
     en="A product was expected to save both factors always. `h` would be needed for the gradient of `k` alone, and `k` "
     "is a constant.",
-    ru="Ожидалось, что произведение сохранит оба множителя. Но тензор `h` нужен только для градиента `k`, а `k` — "
+    ru="Ожидалось, что произведение сохранит оба множителя. Но тензор `h` нужен только для градиента `k`, а `k` — "
     "константа.",
 )
 

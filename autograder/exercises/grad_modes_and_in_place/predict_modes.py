@@ -142,7 +142,7 @@ predict_modes.wrong(
     {"f + w": True},
     en='True or False stands in a row where something is tried. The answer in such a row is `"accepted"` or '
     '`"RuntimeError"`.',
-    ru='True или False стоит в строке, где пробуют выполнить действие. Ответ в таких строках — `"accepted"` или '
+    ru='True или False стоит в строке, где пробуют выполнить действие. Ответ в таких строках — `"accepted"` или '
     '`"RuntimeError"`.',
 )
 
@@ -169,5 +169,5 @@ predict_modes.wrong(
     "clones_stay_marked",
     {"f.clone() * w": "RuntimeError"},
     en="The clone was taken for an inference tensor. A clone made outside the mode is an ordinary tensor.",
-    ru="Копия сочтена inference-тензором. Но копия, сделанная вне режима, — обычный тензор.",
+    ru="Копия сочтена inference-тензором. Но копия, сделанная вне режима, — обычный тензор.",
 )

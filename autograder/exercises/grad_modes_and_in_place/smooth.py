@@ -133,7 +133,7 @@ def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lamb
 @smooth.mistake(
     en="The rows are still written into one tensor, perhaps into a copy of `x` or in another spelling. A row is a "
     "view: the same memory, the same version counter, and the next write moves it.",
-    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или в другой записи. Строка — это "
+    ru="Строки по-прежнему пишутся в один тензор — возможно, в копию `x` или в другой записи. Строка — это "
     "представление: та же память, тот же счётчик версий, и следующее изменение его увеличивает.",
 )
 def names_the_row(x: Tensor, a: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ def writes_into_x(x: Tensor, a: Tensor) -> Tensor:
 @smooth.mistake(
     en="Rows were written past the graph (`.data` or `no_grad()`). The error is gone, but to the graph those rows are "
     "constants.",
-    ru="Строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа такие строки — "
+    ru="Строки изменены в обход графа (через `.data` или внутри `no_grad()`). Ошибки нет, но для графа такие строки — "
     "константы.",
 )
 def writes_into_data(x: Tensor, a: Tensor) -> Tensor:

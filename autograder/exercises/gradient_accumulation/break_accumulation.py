@@ -55,8 +55,10 @@ def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
     ],
     hints=[
         Text(
-            "Accumulation relies on one thing: the loss of a sample does not depend on the samples beside it. Where does it?",
-            "Накопление держится на одном: потери на примере не зависят от соседних примеров. Где это не так?",
+            "Accumulation relies on one condition: the loss of a sample does not depend on the other samples of its "
+            "batch. Where does it?",
+            "Накопление верно при одном условии: потери на примере не зависят от остальных примеров батча. Где это не "
+            "так?",
         ),
         Text(
             "One kind of normalisation computes a mean over the batch. In which mode does it do so?",
@@ -84,6 +86,7 @@ def break_accumulation(answer: Any, case: Case) -> dict[str, object]:
         "differs": away > 0.01,
         "training": model.training,
         "special_layers": sorted(name for name in layers if "Norm" in name or "Drop" in name),
+        "micro_batches": len(sizes),
     }
 
 
@@ -94,32 +97,48 @@ def _two_batches(n: int, m: int) -> Batches:
 
 
 @break_accumulation.mistake(
-    en="It looks as if the difference comes from micro-batches of different sizes. Find one that equal sizes do not cure.",
-    ru="Похоже, что различие вызвано разными размерами микробатчей. Найдите различие, которое остаётся и при равных размерах.",
+    en="The difference comes from micro-batches of different sizes. It has to be one that equal sizes do not cure.",
+    ru="Различие вызвано разными размерами микробатчей, а должно сохраняться и при равных размерах.",
 )
 def uneven_sizes() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Linear(2, 1), _two_batches(6, 2)
 
 
 @break_accumulation.mistake(
-    en="It looks as if the difference is the chance of dropout: even the big batch does not agree with itself.",
-    ru="Похоже, что различие вносит случайность dropout: даже большой батч не совпадает сам с собой.",
+    en="The difference comes from the randomness of dropout: even the big batch does not agree with itself.",
+    ru="Различие вызвано случайностью dropout: даже у большого батча градиент каждый раз другой.",
 )
 def dropout() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.Dropout(), torch.nn.Linear(32, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
-    en="It looks as if `LayerNorm` was expected to mix samples. It normalises each sample on its own.",
-    ru="Похоже, вы считаете, что `LayerNorm` смешивает примеры. На самом деле он нормирует каждый пример отдельно.",
+    en="`LayerNorm` was expected to mix samples. It normalises each sample on its own.",
+    ru="Ожидалось, что `LayerNorm` смешивает примеры. Но этот слой нормирует каждый пример отдельно.",
 )
 def layer_norm() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.LayerNorm(2), torch.nn.Linear(2, 1)), _two_batches(4, 4)
 
 
 @break_accumulation.mistake(
-    en="It looks as if the model is in `eval()` mode, where `BatchNorm` uses its stored statistics and not the batch's.",
-    ru="Похоже, что модель в режиме `eval()`: там `BatchNorm` берёт сохранённую статистику, а не статистику батча.",
+    en="The model is in `eval()` mode, where `BatchNorm` uses its stored statistics, not those of the batch.",
+    ru="Модель в режиме `eval()`, а в нём `BatchNorm` берёт накопленные статистики, а не статистики батча.",
 )
 def batch_norm_in_eval() -> tuple[torch.nn.Module, Batches]:
     return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)).eval(), _two_batches(4, 4)
+
+
+@break_accumulation.mistake(
+    en="The model treats each sample on its own: then accumulation is exact, whatever the numbers are.",
+    ru="Модель обрабатывает каждый пример отдельно: тогда накопление точно, какими бы ни были числа.",
+)
+def plain_layers() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Linear(2, 1), _two_batches(4, 4)
+
+
+@break_accumulation.mistake(
+    en="There is one micro-batch: then it is the big batch itself.",
+    ru="Микробатч всего один: тогда он и есть большой батч.",
+)
+def one_micro_batch() -> tuple[torch.nn.Module, Batches]:
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1)), _two_batches(8, 0)[:1]

@@ -10,14 +10,17 @@ from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
-from autograder.measure import weights_after_steps
+from autograder.measure import passes_to, weights_after_steps
 
+from .accumulate_equal import accumulate_equal
 from .common import (
     Batches,
     accumulate_window,
+    adam,
     affine,
     alternating_batches,
     clearing_gradients,
+    directions,
     mean_gradient_norm,
     sgd,
     with_old_gradients,
@@ -53,22 +56,26 @@ from .common import (
     ],
 )
 def clip_once(answer: Any, case: Case) -> dict[str, object]:
-    with weights_after_steps(case.optimizer) as weights:
+    with weights_after_steps(case.optimizer) as weights, passes_to(case.model.weight) as passes:
         answer.clip_once(case.model, case.optimizer, case.batches, case.max_norm)
-    return {"weights": weights}
+    return {"weights": weights, "backward_runs": directions(passes)}
 
 
 @clip_once.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for factor in (0.5, 4.0):  # below the norm of the mean, and above that of the sum
-        model, batches = affine(rng), alternating_batches(rng, 4, 4, 4)
+    for factor, outputs in ((0.5, 1), (4.0, 2)):  # below the norm of the mean, and above that of the sum
+        model, batches = affine(rng, outputs), alternating_batches(rng, 4, 4, 4, outputs=outputs)
         max_norm = factor * mean_gradient_norm(model, batches)
         yield Case(model=model, optimizer=with_old_gradients(sgd(model)), batches=batches, max_norm=max_norm)
+    model, batches = affine(rng), alternating_batches(rng, 4, 4)
+    max_norm = 0.5 * mean_gradient_norm(model, batches)
+    yield Case(model=model, optimizer=with_old_gradients(adam(model)), batches=batches, max_norm=max_norm)
 
 
 @clip_once.mistake(
-    en="It looks as if the gradient is clipped after every micro-batch: what was cut early is missing from the window.",
-    ru="Похоже, что градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
+    en="The gradient is clipped after every micro-batch: what was cut off early is missing from the gradient of the "
+    "window.",
+    ru="Градиент отсекается после каждого микробатча: того, что отсечено раньше, в градиенте окна уже нет.",
 )
 def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches, lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm))
@@ -76,8 +83,8 @@ def clips_each(model: Any, optimizer: Any, batches: Batches, max_norm: float) ->
 
 
 @clip_once.mistake(
-    en="It looks as if the step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
-    ru="Похоже, что шаг использует неотсечённый градиент: отсечение стоит слишком рано, слишком поздно или его нет.",
+    en="The step uses a gradient that was not clipped: clipping stands too early, too late, or nowhere.",
+    ru="Шаг сделан по неотсечённому градиенту: отсечение стоит слишком рано, слишком поздно или его нет.",
 )
 def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -86,8 +93,9 @@ def clips_after_the_step(model: Any, optimizer: Any, batches: Batches, max_norm:
 
 
 @clip_once.mistake(
-    en="It looks as if every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
-    ru="Похоже, что отсекается каждая компонента по значению. Это поворачивает градиент; отсечение по норме только укорачивает.",
+    en="Every entry is clipped by value. That turns the gradient; clipping by norm only shortens it.",
+    ru="Каждая компонента отсекается по значению. Это меняет направление градиента, а отсечение по норме меняет только "
+    "длину.",
 )
 def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -96,8 +104,8 @@ def clips_by_value(model: Any, optimizer: Any, batches: Batches, max_norm: float
 
 
 @clip_once.mistake(
-    en="It looks as if parameters are clipped one by one, or only one of them. The norm is that of all together.",
-    ru="Похоже, что параметры отсекаются по одному или отсекается только один. Норма берётся по всем вместе.",
+    en="Parameters are clipped one by one, or only one of them is. The norm is that of all of them together.",
+    ru="Параметры отсекаются по одному, или отсекается только один. Норму нужно брать по всем вместе.",
 )
 def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -107,8 +115,8 @@ def clips_each_parameter(model: Any, optimizer: Any, batches: Batches, max_norm:
 
 
 @clip_once.mistake(
-    en="It looks as if the gradients are zeroed inside the loop: only the last micro-batch is left.",
-    ru="Похоже, что градиенты обнуляются внутри цикла: остаётся только последний микробатч.",
+    en="The gradients are zeroed inside the loop, so only the last micro-batch is left.",
+    ru="Градиенты обнуляются внутри цикла, поэтому остаётся только последний микробатч.",
 )
 def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(clearing_gradients(model), optimizer, batches)
@@ -117,8 +125,8 @@ def clips_only_the_last(model: Any, optimizer: Any, batches: Batches, max_norm: 
 
 
 @clip_once.mistake(
-    en="It looks as if the gradient is always scaled to `max_norm`, also when it is shorter than that.",
-    ru="Похоже, что градиент всегда приводится к длине `max_norm`, даже если он короче.",
+    en="The gradient is always scaled to `max_norm`, even when it is shorter.",
+    ru="Градиент всегда приводится к длине `max_norm`, даже если он короче.",
 )
 def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -129,12 +137,92 @@ def always_rescales(model: Any, optimizer: Any, batches: Batches, max_norm: floa
 
 
 @clip_once.mistake(
-    en="It looks as if the sum of the gradients is clipped, not their mean: the division by K is missing.",
-    ru="Похоже, что отсекается сумма градиентов, а не среднее: не хватает деления на K.",
+    en="The sum of the gradients is clipped, not their mean: the division by K is missing.",
+    ru="Отсекается сумма градиентов, а не среднее: не хватает деления на K.",
 )
 def clips_the_sum(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
     for x, y in batches:
         mse_loss(model(x), y).backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="The loss was clipped, not its gradient: where `clamp` cuts the loss, the gradient is zero.",
+    ru="Ограничено значение функции потерь, а не градиент: там, где `clamp` его обрезает, градиент равен нулю.",
+)
+def clips_the_loss(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).clamp(max=max_norm).backward()
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="The gradient was not clipped; the learning rate was lowered instead. That works for plain SGD only.",
+    ru="Градиент не отсечён, вместо этого уменьшена скорость обучения. Это верно только для простого SGD.",
+)
+def lowers_the_rate_instead(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    accumulate_window(model, optimizer, batches)
+    norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item()
+    for group in optimizer.param_groups:
+        group["lr"] *= min(1.0, max_norm / norm)
+    optimizer.step()
+
+
+@clip_once.mistake(*accumulate_equal.mistakes["divides_by_rows"].says)
+def divides_by_rows_and_clips(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    rows = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        (mse_loss(model(x), y, reduction="sum") / rows).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="The gradient that was there before stayed in the sum. Clear it before the loop.",
+    ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
+)
+def clips_with_the_old_gradient(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    for x, y in batches:
+        (mse_loss(model(x), y) / len(batches)).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="The sum was clipped first and divided by K afterwards: the mean has to be clipped.",
+    ru="Сначала отсечена сумма, и лишь потом она разделена на K: отсекать нужно среднее.",
+)
+def clips_before_the_division(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        mse_loss(model(x), y).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    for p in model.parameters():
+        p.grad /= len(batches)
+    optimizer.step()
+
+
+@clip_once.mistake(
+    en="The optimizer steps inside the loop, after every micro-batch: the window has to make one step.",
+    ru="Шаг оптимизатора делается внутри цикла, после каждого микробатча, а в окне должен быть один шаг.",
+)
+def steps_in_the_loop(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    def clip_and_step() -> None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        optimizer.step()
+
+    accumulate_window(model, optimizer, batches, clip_and_step)
+
+
+@clip_once.mistake(
+    en="The largest entry was limited to `max_norm`, not the Euclidean norm.",
+    ru="Числом `max_norm` ограничена наибольшая компонента, а не евклидова норма.",
+)
+def clips_the_largest_entry(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
+    accumulate_window(model, optimizer, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=torch.inf)
     optimizer.step()

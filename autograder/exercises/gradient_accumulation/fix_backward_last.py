@@ -11,11 +11,17 @@ from autograder.language import Text
 
 from .common import ONE_BACKWARD_EACH, Batches, observe_training, training_cases
 from .fix_zero_inside import (
+    clears_before_the_last,
+    divides_by_all,
+    divides_the_weight_alone,
     fix_zero_inside,
     leaks_into_the_next_window,
     loses_the_scale,
+    lowers_the_rate,
     one_backward_for_the_sum,
     steps_every_time,
+    steps_once,
+    steps_one_too_early,
     trains_on_joined_windows,
 )
 
@@ -32,11 +38,11 @@ from .fix_zero_inside import (
     hints=[
         Text(
             "How many losses are computed in a window, and how many of them go backward?",
-            "Сколько значений функции потерь вычисляется за окно и для скольких из них идёт обратный проход?",
+            "Сколько значений функции потерь вычисляется за окно и для скольких из них выполняется обратный проход?",
         ),
         Text(
             "`loss` is one name. Each turn of the loop gives it a new value; what happens to the old one?",
-            "`loss` — одно имя. На каждой итерации оно получает новое значение; что становится со старым?",
+            "Имя `loss` одно. На каждой итерации оно указывает на новое значение; что становится со старым?",
         ),
         Text("Move one line out of the `if`.", "Вынесите одну строку из `if`."),
     ],
@@ -49,10 +55,10 @@ fix_backward_last.cases(training_cases)
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `backward()` still runs only for the last micro-batch of a window. The losses before it are "
-    "computed and thrown away.",
-    ru="Похоже, что `backward()` по-прежнему вызывается только для последнего микробатча окна. Потери до него вычислены и "
-    "выброшены.",
+    en="`backward()` still runs only for the last micro-batch of a window. The losses before it are computed and not "
+    "used.",
+    ru="Обратный проход `backward()` по-прежнему выполняется только для последнего микробатча окна. Потери до него "
+    "вычислены, но не использованы.",
 )
 def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -64,8 +70,8 @@ def still_backward_on_the_last(model: Any, optimizer: Any, batches: Batches, acc
 
 
 @fix_backward_last.mistake(
-    en="It looks as if gradients are cleared inside a window, before its last micro-batch: that one is all the step sees.",
-    ru="Похоже, что градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+    en="Gradients are cleared inside a window, before its last micro-batch: the step uses that one alone.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: в шаг входит только он.",
 )
 def clears_every_time(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -81,13 +87,21 @@ for program in (
     loses_the_scale,
     leaks_into_the_next_window,
     steps_every_time,
+    clears_before_the_last,
+    lowers_the_rate,
+    divides_the_weight_alone,
+    steps_one_too_early,
+    steps_once,
+    divides_by_all,
 ):
     fix_backward_last.mistake(*fix_zero_inside.mistakes[program.__name__].says)(program)
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `backward()` goes twice through the same graph, as with a running sum of losses: the second time it is gone.",
-    ru="Похоже, что `backward()` дважды проходит по одному графу, как при растущей сумме потерь: во второй раз графа уже нет.",
+    en="`backward()` goes twice through the same graph, as with a running sum of losses: by the second time the saved "
+    "values are freed.",
+    ru="Обратный проход `backward()` дважды идёт по одному графу, как при растущей сумме потерь: ко второму разу "
+    "сохранённое в нём уже освобождено.",
 )
 def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0
@@ -100,8 +114,8 @@ def backward_through_a_running_sum(model: Any, optimizer: Any, batches: Batches,
 
 
 @fix_backward_last.mistake(
-    en="It looks as if `retain_graph=True` lets a running sum go backward again and again: old losses are counted twice.",
-    ru="Похоже, что с `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
+    en="With `retain_graph=True` a running sum goes backward again and again: old losses are counted twice.",
+    ru="Из-за `retain_graph=True` обратный проход по растущей сумме потерь повторяется: старые потери учтены дважды.",
 )
 def retains_a_running_sum(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     total: Any = 0.0

@@ -64,6 +64,12 @@ def _wrong_sums_means(parameter: Tensor, micro_batches: MicroBatches) -> None:
         mean_loss().backward()
 
 
+def _wrong_multiplies_by_size(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    parameter.grad = None
+    for mean_loss, n in micro_batches:
+        (mean_loss() * n).backward()
+
+
 def _wrong_divides_by_count(parameter: Tensor, micro_batches: MicroBatches) -> None:
     parameter.grad = None
     for mean_loss, _ in micro_batches:
@@ -76,7 +82,15 @@ def _wrong_divides_by_samples(parameter: Tensor, micro_batches: MicroBatches) ->
         (mean_loss() / sum(n for _, n in micro_batches)).backward()
 
 
-RIGHT = tuple(nameless(function, "accumulate") for function in (_by_backward, _by_grad, _by_one_sum))
+def _by_zeroing_in_place(parameter: Tensor, micro_batches: MicroBatches) -> None:
+    if parameter.grad is not None:
+        parameter.grad.zero_()
+    for mean_loss, n in micro_batches:
+        (mean_loss() * _share(micro_batches, n)).backward()
+
+
+_RIGHT_PROGRAMS = (_by_backward, _by_grad, _by_one_sum, _by_zeroing_in_place)
+RIGHT = tuple(nameless(function, "accumulate") for function in _RIGHT_PROGRAMS)
 
 
 WRONG = {
@@ -84,6 +98,7 @@ WRONG = {
     "catches_zeroing_inside": nameless(_wrong_zeroes_inside, "accumulate"),
     "catches_missing_last": nameless(_wrong_skips_the_last, "accumulate"),
     "catches_sum_of_means": nameless(_wrong_sums_means, "accumulate"),
+    "catches_missing_division": nameless(_wrong_multiplies_by_size, "accumulate"),
     "catches_equal_weights": nameless(_wrong_divides_by_count, "accumulate"),
     "catches_division_by_samples": nameless(_wrong_divides_by_samples, "accumulate"),
 }
@@ -110,7 +125,7 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
     aspects=[
         aspect(
             "accepts_right",
-            1,
+            0.5,
             en="Every right function is accepted, however it is written.",
             ru="Любая правильная функция принимается, как бы она ни была написана.",
         ),
@@ -139,6 +154,12 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
             ru="Функция, которая складывает средние без весов, отвергается.",
         ),
         aspect(
+            "catches_missing_division",
+            0.5,
+            en="A function that multiplies by the sizes and never divides by the number of samples is refused.",
+            ru="Функция, которая умножает на размеры, но не делит на число примеров, отвергается.",
+        ),
+        aspect(
             "catches_equal_weights",
             0.5,
             en="A function that weighs all micro-batches alike is refused.",
@@ -157,7 +178,8 @@ def _accepts(answer: Any, function: Callable[..., None]) -> bool:
             "Тесту нужен эталон для сравнения. В каком вычислении не может быть ошибки накопления?",
         ),
         Text(
-            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes that differ.",
+            "Choose inputs on which the bugs show: an old gradient already there, at least two micro-batches, sizes "
+            "that differ.",
             "Выберите входы, на которых ошибки видны: старый градиент, не меньше двух микробатчей, разные размеры.",
         ),
         Text(
@@ -199,8 +221,8 @@ def _run_test(accumulate: Callable[..., None], sizes: tuple[int, ...], old: floa
 
 
 @is_right.mistake(
-    en="It looks as if the test accepts everything: it has to compare with a gradient that you computed yourself.",
-    ru="Похоже, что тест принимает всё: сравнивать нужно с градиентом, который вы вычислили сами.",
+    en="The test accepts everything. It has to compare with a gradient that the test itself computes.",
+    ru="Тест принимает всё. Сравнивать нужно с градиентом, который вычислил сам тест.",
 )
 def accepts_everything(accumulate: Callable[..., None]) -> bool:
     _run_test(accumulate, (2, 1))
@@ -208,32 +230,64 @@ def accepts_everything(accumulate: Callable[..., None]) -> bool:
 
 
 @is_right.mistake(
-    en="It looks as if the test refuses everything, the right functions as well.",
-    ru="Похоже, что тест отвергает всё, в том числе правильные функции.",
+    en="The test refuses everything, the right functions as well.",
+    ru="Тест отвергает всё, в том числе правильные функции.",
 )
 def refuses_everything(accumulate: Callable[..., None]) -> bool:
     return False
 
 
 @is_right.mistake(
-    en="It looks as if all micro-batches of the test count alike, say because they have one size: 1/K is right there.",
-    ru="Похоже, что все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
+    en="All micro-batches of the test count alike, for example because they have one size: 1/K is right there.",
+    ru="Все микробатчи в тесте равноценны, например одного размера: для них вес 1/K верен.",
 )
 def only_equal_sizes(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (2, 2))
 
 
 @is_right.mistake(
-    en="It looks as if `.grad` is always empty when the test begins, so that nobody is caught keeping an old gradient.",
-    ru="Похоже, что в начале теста `.grad` всегда пуст, и функция, которая оставляет старый градиент, не попадается.",
+    en="`.grad` is always empty when the test begins, so a function that keeps an old gradient is not caught.",
+    ru="В начале теста поле `.grad` всегда пусто, поэтому функция, которая оставляет старый градиент, проходит тест.",
 )
 def only_fresh_gradients(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (3, 1), old=None)
 
 
 @is_right.mistake(
-    en="It looks as if the test has a single micro-batch: almost every way of accumulating is right there.",
-    ru="Похоже, что в тесте всего один микробатч: для него верен почти любой способ накопления.",
+    en="The test has a single micro-batch: almost every way of accumulating is right there.",
+    ru="В тесте всего один микробатч: для него верен почти любой способ накопления.",
 )
 def only_one_micro_batch(accumulate: Callable[..., None]) -> bool:
     return _run_test(accumulate, (3,))
+
+
+@is_right.mistake(
+    en="The test wants `.grad` to be the same tensor as before. A right function may put a new one there.",
+    ru="Тест требует, чтобы в `.grad` лежал тот же тензор, что и раньше. Правильная функция может положить туда новый.",
+)
+def wants_the_same_tensor(accumulate: Callable[..., None]) -> bool:
+    kept: list[Tensor | None] = []
+
+    def watched(parameter: Tensor, micro_batches: MicroBatches) -> None:
+        before = parameter.grad
+        accumulate(parameter, micro_batches)
+        kept[:] = [before] if parameter.grad is before else []
+
+    return _run_test(watched, (3, 1)) and bool(kept)
+
+
+@is_right.mistake(
+    en="The test compares directions or signs only: a gradient of a wrong length passes.",
+    ru="Тест сравнивает только направления или знаки: градиент неверной длины проходит.",
+)
+def compares_directions(accumulate: Callable[..., None]) -> bool:
+    w = torch.tensor([1.0, -2.0], requires_grad=True)
+    w.grad = torch.full_like(w, 100.0)
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, -6.0], [0.0, 9.0]])
+    (expected,) = torch.autograd.grad(((x @ w) ** 2).mean(), w)
+
+    def loss_of(part: Tensor) -> Callable[[], Tensor]:
+        return lambda: ((part @ w) ** 2).mean()
+
+    accumulate(w, [(loss_of(part), len(part)) for part in x.split([3, 1])])
+    return w.grad is not None and bool(torch.cosine_similarity(w.grad, expected, dim=0) > 0.9999)

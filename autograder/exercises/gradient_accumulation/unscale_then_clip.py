@@ -6,51 +6,43 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.language import Text
 from autograder.measure import weights_after_steps
 
-from .common import Batches, accumulate_window, affine, alternating_batches, mean_gradient_norm, sgd, with_old_gradients
+from .accumulate_equal import accumulate_equal
+from .clip_once import clip_once
+from .common import (
+    Batches,
+    accumulate_window,
+    adam,
+    affine,
+    alternating_batches,
+    mean_gradient_norm,
+    sgd,
+    with_old_gradients,
+)
 
 
-class FakeScaler:
-    """A `torch.amp.GradScaler` with a fixed scale, for float64 on the CPU.
-
-    The exercise only needs an object with the same methods in the same order.
-    """
+class CountingScaler(torch.amp.GradScaler):
+    """A `GradScaler` for the CPU that counts its steps and updates."""
 
     def __init__(self) -> None:
-        self.factor, self.unscaled, self.steps, self.updates = 2.0**16, False, 0, 0
+        super().__init__("cpu", init_scale=2.0**16)
+        self.steps, self.updates = 0, 0
 
     def __repr__(self) -> str:
-        return "scaler with scale 65536"
+        return "GradScaler with scale 65536"
 
-    def scale(self, loss: Tensor) -> Tensor:
-        return loss * self.factor
-
-    def get_scale(self) -> float:
-        return self.factor
-
-    def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
-        if self.unscaled:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        self.unscaled = True
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    parameter.grad.div_(self.factor)
-
-    def step(self, optimizer: torch.optim.Optimizer) -> None:
-        if not self.unscaled:
-            self.unscale_(optimizer)
+    def step(self, optimizer: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> float | None:
         self.steps += 1
-        optimizer.step()
+        return super().step(optimizer, *args, **kwargs)
 
-    def update(self) -> None:
-        self.unscaled, self.updates = False, self.updates + 1
+    def update(self, new_scale: Any = None) -> None:
+        self.updates += 1
+        super().update(new_scale)
 
 
 @exercise(
@@ -69,7 +61,8 @@ class FakeScaler:
             "calls",
             1,
             en="`scaler.step` and `scaler.update` are called once each: they skip bad steps and adapt the scale.",
-            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют масштаб.",
+            ru="`scaler.step` и `scaler.update` вызываются по одному разу: они пропускают плохие шаги и меняют "
+            "масштаб.",
         ),
     ],
     hints=[
@@ -78,7 +71,8 @@ class FakeScaler:
             "Во сколько раз норма `.grad` после `scaler.scale(loss).backward()` больше настоящей?",
         ),
         Text(
-            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before clipping.",
+            "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before "
+            "clipping.",
             "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
         ),
         Text(
@@ -97,11 +91,15 @@ def unscale_then_clip(answer: Any, case: Case) -> dict[str, object]:
 
 @unscale_then_clip.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
-    for factor in (0.5, 3.0):
-        model, batches = affine(rng), alternating_batches(rng, 3, 3)
+    for factor, outputs in ((0.5, 1), (4.0, 2)):
+        model, batches = affine(rng, outputs), alternating_batches(rng, 3, 3, 3, outputs=outputs)
         max_norm = factor * mean_gradient_norm(model, batches)
-        optimizer, scaler = with_old_gradients(sgd(model)), FakeScaler()
+        optimizer, scaler = with_old_gradients(sgd(model)), CountingScaler()
         yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
+    model, batches = affine(rng), alternating_batches(rng, 3, 3)
+    max_norm = 0.5 * mean_gradient_norm(model, batches)
+    optimizer, scaler = with_old_gradients(adam(model)), CountingScaler()
+    yield Case(model=model, optimizer=optimizer, scaler=scaler, batches=batches, max_norm=max_norm)
 
 
 def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches) -> None:
@@ -111,8 +109,8 @@ def _accumulate_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
-    ru="Похоже, что градиент отсекается, пока он ещё масштабирован: он в 65536 раз длиннее и укорачивается всегда.",
+    en="The gradient is clipped while it is still scaled: 65536 times too long, it is always cut.",
+    ru="Градиент отсекается ещё масштабированным: он в 65 536 раз длиннее и укорачивается всегда.",
 )
 def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -122,9 +120,9 @@ def clips_the_scaled(model: Any, optimizer: Any, scaler: Any, batches: Batches, 
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `unscale_` runs more than once, perhaps in the loop. It may be called once between two updates.",
-    ru="Похоже, что `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно "
-    "вызвать только один раз.",
+    en="`unscale_` runs more than once, for example in the loop. It may be called once between two updates.",
+    ru="Метод `unscale_` вызывается больше одного раза, например в цикле. Между двумя обновлениями его можно вызвать "
+    "только один раз.",
 )
 def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -137,18 +135,18 @@ def unscales_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
-    ru="Похоже, что до оптимизатора дошёл масштабированный градиент: шаг в 65536 раз длиннее нужного или отсечён.",
+    en="The scaled gradient reached the optimizer: the step is 65536 times too long, or clipped.",
+    ru="До оптимизатора дошёл масштабированный градиент: шаг в 65 536 раз длиннее нужного или отсечён.",
 )
 def never_unscales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     optimizer.step()
-    scaler.update()
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if the loss was never scaled, but its gradient was unscaled: the step is 65536 times too short.",
-    ru="Похоже, что значение функции потерь не масштабировали, а градиент разделили: шаг в 65536 раз короче нужного.",
+    en="`unscale_` ran although no loss had been scaled: `scaler.scale(loss)` is missing, or comes later.",
+    ru="Метод `unscale_` вызван, хотя масштабирования ещё не было: `scaler.scale(loss)` пропущен или вызван позже.",
 )
 def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -159,8 +157,8 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="It looks as if `update()` runs more than once, perhaps for every micro-batch. Within a window the scale must stay.",
-    ru="Похоже, что `update()` вызывается больше одного раза, например для каждого микробатча. Внутри окна масштаб не меняют.",
+    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends a window.",
+    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается окно.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -170,3 +168,80 @@ def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
     scaler.unscale_(optimizer)
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
     scaler.step(optimizer)
+
+
+@unscale_then_clip.mistake(
+    en="`scaler.update()` is missing: the window ends with it.",
+    ru="Пропущен `scaler.update()`: им завершается окно.",
+)
+def never_updates(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _accumulate_scaled(model, optimizer, scaler, batches)
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+
+
+@unscale_then_clip.mistake(
+    en="The step was made by `optimizer.step()`: only `scaler.step(optimizer)` skips steps with infinite gradients.",
+    ru="Шаг сделан вызовом `optimizer.step()`: только `scaler.step(optimizer)` пропускает шаги с бесконечными "
+    "градиентами.",
+)
+def steps_without_the_scaler(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _accumulate_scaled(model, optimizer, scaler, batches)
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    scaler.update()
+
+
+@unscale_then_clip.mistake(*clip_once.mistakes["clips_after_the_step"].says)
+def never_clips(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _accumulate_scaled(model, optimizer, scaler, batches)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(*clip_once.mistakes["clips_the_sum"].says)
+def clips_the_unscaled_sum(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y)).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(*clip_once.mistakes["clips_with_the_old_gradient"].says)
+def unscales_the_old_gradient(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y) / len(batches)).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(
+    en="The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too short.",
+    ru="Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65536 раз короче нужного.",
+)
+def unscales_by_hand_too(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    _accumulate_scaled(model, optimizer, scaler, batches)
+    for p in model.parameters():
+        p.grad /= scaler.get_scale()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@unscale_then_clip.mistake(*accumulate_equal.mistakes["divides_by_rows"].says)
+def divides_the_scaled_by_rows(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
+    optimizer.zero_grad()
+    rows = sum(len(x) for x, _ in batches)
+    for x, y in batches:
+        scaler.scale(mse_loss(model(x), y, reduction="sum") / rows).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()

@@ -180,7 +180,7 @@ def zero_direction() -> tuple[Example, Example]:
 @expose_swap.mistake(
     en="The second `J` is not symmetric, but for this `v` the two products agree to 1 %. Another `v`, or a `J` further "
     "from a symmetric one, tells them apart.",
-    ru="Вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. Их различит другой "
+    ru="Вторая `J` не симметрична, но для этого `v` два произведения совпадают с точностью до 1 %. Их различит другой "
     "`v` или `J`, которая дальше от симметричной.",
 )
 def almost_the_same() -> tuple[Example, Example]:

@@ -132,7 +132,7 @@ def mends_the_shape_only(f: Function, inp: Tensor, v: Tensor) -> object:
 
 @fix_two_products.mistake(
     en="`first` is `inp.grad` itself, not a copy: zeroing it in place and the next pass changed it as well.",
-    ru="Имя `first` — это сам `inp.grad`, без копии: обнуление на месте и следующий проход изменили и его.",
+    ru="Имя `first` — это сам `inp.grad`, без копии: обнуление на месте и следующий проход изменили и его.",
 )
 def two_names_of_one(f: Function, inp: Tensor, v: Tensor) -> object:
     inp.grad = None
@@ -162,7 +162,7 @@ def clears_first_only(f: Function, inp: Tensor, v: Tensor) -> object:
 @fix_two_products.mistake(
     en="The change left both mistakes as they were: the first `v` is made like `inp`, and `first` is `inp.grad` "
     "itself, to which the second call adds.",
-    ru="После правки обе ошибки остались: первый `v` создаётся по образцу `inp`, а `first` — это сам `inp.grad`, к "
+    ru="После правки обе ошибки остались: первый `v` создаётся по образцу `inp`, а `first` — это сам `inp.grad`, к "
     "которому прибавляется результат второго вызова.",
 )
 def as_it_was(f: Function, inp: Tensor, v: Tensor) -> object:
@@ -176,7 +176,7 @@ def as_it_was(f: Function, inp: Tensor, v: Tensor) -> object:
 @fix_two_products.mistake(
     en="`inp.grad` was zeroed in place between the calls: `first` is the same tensor and became zero too. And the "
     "first `v` is still made like `inp`.",
-    ru="Градиент `inp.grad` обнулён на месте между вызовами: `first` — тот же тензор и тоже стал нулевым. К тому же "
+    ru="Градиент `inp.grad` обнулён на месте между вызовами: `first` — тот же тензор и тоже стал нулевым. К тому же "
     "первый `v` по-прежнему создаётся по образцу `inp`.",
 )
 def only_zeroes_in_place(f: Function, inp: Tensor, v: Tensor) -> object:

@@ -192,7 +192,7 @@ def gradient_weighed(f: Function, x: Tensor, v: Tensor) -> Tensor:
 
 @hvp.mistake(
     en="The value `f(x)` was returned. In the pair of `functional.hvp` the product is the second entry.",
-    ru="Возвращено значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
+    ru="Возвращено значение `f(x)`. В паре из `functional.hvp` произведение — второй элемент.",
 )
 def value_of_f(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return f(x)

@@ -111,7 +111,7 @@ def cleared_after_each(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="Every row is the same tensor, `x.grad`, zeroed in place: all of them show the last row.",
-    ru="Все строки — один и тот же тензор, `x.grad`, обнуляемый на месте: в каждой видна последняя.",
+    ru="Все строки — один и тот же тензор, `x.grad`, обнуляемый на месте: в каждой видна последняя.",
 )
 def all_rows_the_last(y: Tensor, x: Tensor) -> Tensor:
     rows = []
@@ -159,7 +159,7 @@ def identity_of_the_input(y: Tensor, x: Tensor) -> Tensor:
 
 @jacobian_rows.mistake(
     en="Every row is the same tensor, `x.grad`, and the results of all passes were added up in it.",
-    ru="Все строки — один и тот же тензор, `x.grad`, и в нём сложились результаты всех проходов.",
+    ru="Все строки — один и тот же тензор, `x.grad`, и в нём сложились результаты всех проходов.",
 )
 def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
     for output in y:
@@ -171,7 +171,7 @@ def all_rows_the_sum(y: Tensor, x: Tensor) -> Tensor:
 @jacobian_rows.mistake(
     en="Each row holds the sum of all rows: `y.sum()` was differentiated, or every row is `x.grad` itself, in which "
     "all passes were added up.",
-    ru="В каждой строке стоит сумма всех строк: продифференцирована `y.sum()` или все строки — сам `x.grad`, в котором "
+    ru="В каждой строке стоит сумма всех строк: продифференцирована `y.sum()` или все строки — сам `x.grad`, в котором "
     "сложились результаты всех проходов.",
 )
 def sum_in_every_row(y: Tensor, x: Tensor) -> Tensor:

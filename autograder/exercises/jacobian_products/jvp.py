@@ -101,7 +101,7 @@ def leaves_the_level_open(f: Function, x: Tensor, v: Tensor) -> object:
 @jvp.mistake(
     en="The value `f(x)` was returned. In a dual tensor the derivative is `unpack_dual(...).tangent`; in a pair it is "
     "the second entry.",
-    ru="Возвращено значение `f(x)`. В дуальном тензоре производная — это `unpack_dual(...).tangent`, в паре — второй "
+    ru="Возвращено значение `f(x)`. В дуальном тензоре производная — это `unpack_dual(...).tangent`, в паре — второй "
     "элемент.",
 )
 def returns_the_value(f: Function, x: Tensor, v: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ def without_tuples(f: Function, x: Tensor, v: Tensor) -> object:
 
 @jvp.mistake(
     en="The change of `f` over the whole step `v` was returned. The derivative is only its linear part.",
-    ru="Возвращено изменение `f` на всём шаге `v`. Производная — только его линейная часть.",
+    ru="Возвращено изменение `f` на всём шаге `v`. Производная — только его линейная часть.",
 )
 def one_whole_step(f: Function, x: Tensor, v: Tensor) -> Tensor:
     return f(x + v) - f(x)

@@ -278,7 +278,7 @@ def returns_float32(f: Function, x: Tensor) -> Tensor:
     en="All entries are zero: either `functional.jacobian` or `torch.func` was used, and there is no graph, or both "
     "values of `f` were taken at one point (`a = x` is not a copy).",
     ru="Все элементы нулевые: либо матрица получена от `functional.jacobian` или `torch.func`, а графа нет, либо оба "
-    "значения `f` взяты в одной точке (`a = x` — не копия).",
+    "значения `f` взяты в одной точке (`a = x` — не копия).",
 )
 def asks_functional(f: Function, x: Tensor) -> object:
     return functional.jacobian(f, x)

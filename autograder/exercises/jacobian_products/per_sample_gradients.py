@@ -171,7 +171,7 @@ def mean_in_every_sample(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: T
 
 @per_sample_gradients.mistake(
     en="The matrix is transposed: the gradient of a sample is a row.",
-    ru="Матрица транспонирована: градиент по отдельному примеру — это строка.",
+    ru="Матрица транспонирована: градиент по отдельному примеру — это строка.",
 )
 def samples_as_columns(loss: Callable[..., Tensor], w: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return _all_samples(loss, w, x, y).T

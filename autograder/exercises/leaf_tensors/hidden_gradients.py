@@ -185,7 +185,7 @@ def retains_too_late(model: torch.nn.Sequential, x: Tensor) -> list[Tensor | Non
 @hidden_gradients.mistake(
     en="Each gradient is that of the next layer's output, not of the loss: these are local derivatives, not yet joined "
     "by the chain rule.",
-    ru="Каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные производные: по "
+    ru="Каждый градиент — производная выхода следующего слоя, а не функции потерь. Это локальные производные: по "
     "цепному правилу они ещё не перемножены.",
 )
 def local_derivatives(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
@@ -226,7 +226,7 @@ def in_backward_order(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
 
 @hidden_gradients.mistake(
     en="The last layer is missing. The loss is an output too, and its derivative with respect to itself is 1.",
-    ru="Пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе равна 1.",
+    ru="Пропущен последний слой. Значение функции потерь — тоже выход, и его производная по самому себе равна 1.",
 )
 def leaves_out_the_loss(model: torch.nn.Sequential, x: Tensor) -> list[Tensor]:
     *hidden, loss = _run_layers(model, x)

@@ -158,7 +158,7 @@ def draws_at_random() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="The loss is a vector. `backward()` needs one number: the entries have to be summed.",
-    ru="Значение функции потерь — вектор. Для `backward()` нужно одно число: элементы нужно сложить.",
+    ru="Значение функции потерь — вектор. Для `backward()` нужно одно число: элементы нужно сложить.",
 )
 def returns_a_vector() -> Counterexample:
     other = _make_weight()
@@ -178,7 +178,7 @@ def switches_the_leaf_off() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="`t` is a constant. It must require grad and still get nothing.",
-    ru="Тензор `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
+    ru="Тензор `t` — константа. Он должен требовать градиента и всё же ничего не получить.",
 )
 def takes_a_constant() -> Counterexample:
     other = _make_weight()
@@ -187,7 +187,7 @@ def takes_a_constant() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="`t` is a result and no leaf. That such a tensor gets no `.grad` is the rule, not an exception.",
-    ru="Тензор `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
+    ru="Тензор `t` — результат операции, а не лист. То, что такой тензор не получает `.grad`, — правило, а не "
     "исключение.",
 )
 def takes_a_result() -> Counterexample:
@@ -205,7 +205,7 @@ def cuts_everything() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="The derivative is zero, but it is there. Zero is a gradient: `t.grad` holds zeros, not None.",
-    ru="Производная равна нулю, но она есть. Ноль — тоже градиент: в `t.grad` лежат нули, а не None.",
+    ru="Производная равна нулю, но она есть. Ноль — тоже градиент: в `t.grad` лежат нули, а не None.",
 )
 def finds_a_zero() -> Counterexample:
     return _make_weight(), lambda t: t.round().sum()

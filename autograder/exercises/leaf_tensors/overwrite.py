@@ -15,9 +15,7 @@ from autograder.language import Text
 
 
 @exercise(
-    title=Text(
-        "Edits that autograd notices, and edits that it does not", "Изменения, которые autograd замечает и не замечает"
-    ),
+    title=Text("Edits that autograd sees, and does not", "Изменения, которые autograd видит и не видит"),
     kind="complete",
     core=True,
     difficulty=2,
@@ -121,7 +119,7 @@ def writes_elsewhere(h: Tensor, values: Tensor, noticed: bool) -> None:
 
 @overwrite.mistake(
     en="`requires_grad` is switched off for the edit. That flag can be changed at leaves only, and `h` is a result.",
-    ru="На время изменения выключается `requires_grad`. Этот флаг можно менять только у листьев, а `h` — результат "
+    ru="На время изменения выключается `requires_grad`. Этот флаг можно менять только у листьев, а `h` — результат "
     "операции.",
 )
 def switches_the_flag_off(h: Tensor, values: Tensor, noticed: bool) -> None:

@@ -65,7 +65,7 @@ predict_bridge.wrong(
     "to_numpy_copies",
     {"c[0] after c.numpy()[0] = 7": 1.0},
     en="`numpy()` was taken to copy. The memory is shared: an edit of the array is an edit of the tensor.",
-    ru="Методу `numpy()` приписано копирование. Но память общая: меняется массив — меняется и тензор.",
+    ru="Методу `numpy()` приписано копирование. Но память общая: меняется массив — меняется и тензор.",
 )
 
 

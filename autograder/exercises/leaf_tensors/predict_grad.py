@@ -144,7 +144,7 @@ predict_grad.wrong(
     {"loss.grad": 1.0},
     en="`loss` was expected to keep the gradient that the pass begins with. That gradient is 1, but `loss` is no leaf "
     "and was not asked to keep it.",
-    ru="Ожидалось, что `loss` сохранит градиент, с которого начинается проход. Этот градиент равен 1, но `loss` — не "
+    ru="Ожидалось, что `loss` сохранит градиент, с которого начинается проход. Этот градиент равен 1, но `loss` — не "
     "лист, и сохранить его градиент никто не просил.",
 )
 

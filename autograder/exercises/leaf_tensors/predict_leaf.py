@@ -68,7 +68,7 @@ predict_leaf.wrong(
     en="A result of arithmetic was taken to be no leaf. `(False, False)` does not exist: without `requires_grad` there "
     "is no history, and a tensor without a history is a leaf.",
     ru="Результат арифметики сочтён нелистовым. Но ответа `(False, False)` не бывает: без `requires_grad` нет истории, "
-    "а тензор без истории — лист.",
+    "а тензор без истории — лист.",
 )
 
 
@@ -78,7 +78,7 @@ predict_leaf.wrong(
     en="Only tensors that require grad were taken for leaves. Data, detached tensors and results under `no_grad()` are "
     "leaves as well.",
     ru="Листьями сочтены только тензоры, которые требуют градиента. Но данные, отсоединённые тензоры и результаты "
-    "внутри `no_grad()` — тоже листья.",
+    "внутри `no_grad()` — тоже листья.",
 )
 
 
@@ -103,7 +103,7 @@ predict_leaf.wrong(
     "scaling_keeps_a_leaf",
     {"w * 0.01": (True, True)},
     en="The product was taken for a leaf. `w * 0.01` is a result: its `grad_fn` is a multiplication.",
-    ru="Произведение принято за лист. Но `w * 0.01` — результат операции: его `grad_fn` — умножение.",
+    ru="Произведение принято за лист. Но `w * 0.01` — результат операции: его `grad_fn` — умножение.",
 )
 
 
@@ -113,7 +113,7 @@ predict_leaf.wrong(
     en="A cast was taken for a change of the tensor itself. It makes a new one and is recorded like any operation: the "
     "leaf is the tensor before the cast, with `requires_grad=True`.",
     ru="Приведение типа принято за изменение самого тензора. Оно создаёт новый тензор и записывается, как любая "
-    "операция: лист с `requires_grad=True` — тот тензор, что был до приведения.",
+    "операция: лист с `requires_grad=True` — тот тензор, что был до приведения.",
 )
 
 
@@ -153,7 +153,7 @@ predict_leaf.wrong(
     "no_grad_is_recorded",
     {"w * 2 under no_grad": (False, True)},
     en="An operation under `no_grad()` was taken for recorded. `w * 2` is a constant there, whatever `w` requires.",
-    ru="Операция внутри `no_grad()` сочтена записанной. Но `w * 2` там — константа, каким бы ни был флаг у `w`.",
+    ru="Операция внутри `no_grad()` сочтена записанной. Но `w * 2` там — константа, каким бы ни был флаг у `w`.",
 )
 
 
@@ -161,7 +161,7 @@ predict_leaf.wrong(
     "parameters_keep_history",
     {"torch.nn.Parameter(w * 2)": (False, True)},
     en="`Parameter(w * 2)` was taken to keep the history of `w * 2`. A `Parameter` is always a new leaf.",
-    ru="Тензору `Parameter(w * 2)` приписана история `w * 2`. Но `Parameter` — всегда новый лист.",
+    ru="Тензору `Parameter(w * 2)` приписана история `w * 2`. Но `Parameter` — всегда новый лист.",
 )
 
 

@@ -132,7 +132,7 @@ def clones_only(x: Tensor) -> Tensor:
 
 @snapshot.mistake(
     en="The snapshot requires grad, as a new leaf. A snapshot should be a constant.",
-    ru="Снимок — новый лист, который требует градиента. Снимок должен быть константой.",
+    ru="Снимок — новый лист, который требует градиента. Снимок должен быть константой.",
 )
 def makes_a_weight(x: Tensor) -> Tensor:
     return x.detach().clone().requires_grad_()

@@ -126,7 +126,7 @@ def starts_from_empty(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 @sum_gradients.mistake(
     en="The sum still starts from memory that nothing has filled, and is float32 whatever `w` is. `torch.empty` and "
     "the old constructors ask for room and write nothing.",
-    ru="Сумма по-прежнему начинается с незаполненной памяти, а её dtype — float32, каким бы ни был `w`. Функция "
+    ru="Сумма по-прежнему начинается с незаполненной памяти, а её dtype — float32, каким бы ни был `w`. Функция "
     "`torch.empty` и старые конструкторы выделяют память и ничего туда не записывают.",
 )
 def asks_for_room(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
@@ -145,7 +145,7 @@ def replaces_nan(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 @sum_gradients.mistake(
     en="Unfilled memory is multiplied by 0. It may hold NaN, and NaN times 0 is NaN.",
-    ru="Незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
+    ru="Незаполненная память умножается на 0. В ней может лежать NaN, а NaN, умноженное на 0, — это NaN.",
 )
 def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.empty_like(w, requires_grad=False) * 0, losses, w)
@@ -153,7 +153,7 @@ def multiplies_by_zero(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 @sum_gradients.mistake(
     en="The sum starts from zeros of another dtype. `torch.zeros(w.shape)` is float32, whatever `w` is.",
-    ru="Сумма начинается с нулей другого типа. Тензор `torch.zeros(w.shape)` — всегда float32, каким бы ни был `w`.",
+    ru="Сумма начинается с нулей другого типа. Тензор `torch.zeros(w.shape)` — всегда float32, каким бы ни был `w`.",
 )
 def loses_the_dtype(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros(w.shape, dtype=torch.float32), losses, w)
@@ -170,7 +170,7 @@ def takes_the_shape_for_data(losses: list[Callable[[], Tensor]], w: Tensor) -> T
 
 @sum_gradients.mistake(
     en="The sum is a leaf that requires grad. It cannot be added to in place, and it need not be tracked.",
-    ru="Сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его незачем.",
+    ru="Сумма — лист, который требует градиента. К такому нельзя прибавлять на месте, да и отслеживать его незачем.",
 )
 def tracks_the_sum(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.zeros_like(w, requires_grad=True), losses, w)
@@ -258,7 +258,7 @@ def borrows_the_gradient(losses: list[Callable[[], Tensor]], w: Tensor) -> Tenso
 
 @sum_gradients.mistake(
     en="The sum starts as another name for `w`: it is added to the weight itself.",
-    ru="Сумма с самого начала — второе имя тензора `w`: градиенты прибавляются к самому весу.",
+    ru="Сумма с самого начала — второе имя тензора `w`: градиенты прибавляются к самому весу.",
 )
 def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(w.detach().zero_(), losses, w)

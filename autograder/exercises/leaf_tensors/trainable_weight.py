@@ -94,8 +94,8 @@ def asks_a_result(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 @trainable_weight.mistake(
     en="The weight is scaled after it began to require grad. The product is a result; the leaf that the gradient goes "
     "to is the tensor before it.",
-    ru="Вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который попадёт "
-    "градиент, — это исходный тензор, а не произведение.",
+    ru="Вес умножается, когда он уже требует градиента. Произведение — результат операции; лист, в который попадёт "
+    "градиент, — это исходный тензор, а не произведение.",
 )
 def scales_a_leaf(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return values.to(device=device, dtype=dtype, copy=True).requires_grad_() * 0.01
@@ -126,7 +126,7 @@ def retains_instead(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
 @trainable_weight.mistake(
     en="`values` itself was made to require grad. The leaf is the caller's tensor then, and what comes back is a "
     "result.",
-    ru="Флаг включён у самого `values`. Поэтому лист — тензор вызывающего кода, а возвращается результат операции.",
+    ru="Флаг включён у самого `values`. Поэтому лист — тензор вызывающего кода, а возвращается результат операции.",
 )
 def tracks_the_input(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values.requires_grad_() * 0.01).to(device=device, dtype=dtype)

@@ -137,21 +137,20 @@ def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the change is still not noticed: backward computes with the new numbers. Hooks switch autograd's "
-    "own check off, so `unpack` has to do it, by the version: a sum of the numbers does not show every change.",
-    ru="Похоже, что изменение по-прежнему не замечено: обратный проход считает с новыми числами. Хуки отключают "
-    "собственную проверку autograd, поэтому проверять должен `unpack`, причём версию: сумма чисел меняется не при "
-    "всяком изменении.",
+    en="The change is still not noticed: backward computes with the new numbers. Hooks switch autograd's own check "
+    "off, so `unpack` has to compare versions: a sum of the numbers does not show every change.",
+    ru="Изменение по-прежнему не замечено: в обратном проходе взяты новые числа. При хуках собственная проверка "
+    "autograd отключена, поэтому сравнить версии нужно в `unpack`: сумма чисел меняется не при всяком изменении.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
-    en="It looks as if the tensor itself is kept beside its version. When it is the operation's own result, it holds "
-    "the graph that holds it, and nothing is freed.",
-    ru="Похоже, что рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — "
-    "его, и память не освобождается.",
+    en="The tensor itself is kept beside its version. When it is the operation's own result, it holds the graph that "
+    "holds it, and nothing is freed.",
+    ru="Рядом с версией хранится сам тензор. Если это результат той же операции, он держит граф, а граф — его, и "
+    "память не освобождается.",
 )
 def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -161,10 +160,10 @@ def keeps_the_tensor_itself(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the version is compared with a fixed number, and an error is raised although nothing was changed. "
-    "A tensor may have been changed before it was saved: compare with the version at that moment.",
-    ru="Похоже, что версия сравнивается с постоянным числом и ошибка возникает, хотя ничего не изменено. Тензор могли "
-    "изменить и до сохранения: сравнивайте с версией на тот момент.",
+    en="The version is compared with a fixed number, and an error is raised although nothing was changed. A tensor may "
+    "have been changed before it was saved: the version at that moment counts.",
+    ru="Версия сравнивается с постоянным числом, и ошибка возникает, хотя ничего не изменено. Тензор могли изменить и "
+    "до сохранения: сравнивать нужно с версией на тот момент.",
 )
 def expects_version_zero(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -176,10 +175,10 @@ def expects_version_zero(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if only `x` is watched. `exp` saves its result, and that can be changed as well: watch each tensor "
-    "that is packed.",
-    ru="Похоже, что проверяется только `x`. `exp` сохраняет результат, а его тоже могут изменить: следите за каждым "
-    "упакованным тензором.",
+    en="Only `x` is checked. `exp` saves its result, and that can be changed as well: every packed tensor needs the "
+    "check.",
+    ru="Проверяется только `x`. Но операция `exp` сохраняет результат, а его тоже могут изменить: проверять нужно "
+    "каждый упакованный тензор.",
 )
 def watches_x_alone(f: Function, x: Tensor) -> Tensor:
     version = x._version
@@ -187,20 +186,20 @@ def watches_x_alone(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if a copy is saved. The gradient is then right whatever is changed, but each saved tensor takes "
-    "memory twice, and nobody learns of the change.",
-    ru="Похоже, что сохраняется копия. Градиент тогда верен при любых изменениях, но каждый сохранённый тензор "
-    "занимает память дважды, и об изменении никто не узнает.",
+    en="A copy is saved. The gradient is then right whatever is changed, but each saved tensor takes memory twice, and "
+    "the change goes unnoticed.",
+    ru="Сохраняется копия. Градиент при этом верен при любых изменениях, но каждый сохранённый тензор занимает память "
+    "дважды, а изменение остаётся незамеченным.",
 )
 def saves_a_copy(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach().clone(), lambda t: t)(f, x)
 
 
 @notice_edits.mistake(
-    en="It looks as if the numbers are compared with a copy. That notices the change, at the price of a second tensor; "
-    "the version counter is one number.",
-    ru="Похоже, что числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик "
-    "версий — это одно число.",
+    en="The numbers are compared with a copy. That shows the change, at the price of a second tensor; the version "
+    "counter is one number.",
+    ru="Числа сравниваются с копией. Так изменение обнаруживается, но ценой второго тензора, а счётчик версий — это "
+    "одно число.",
 )
 def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
@@ -210,35 +209,34 @@ def compares_with_a_copy(f: Function, x: Tensor) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="It looks as if the change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without "
-    "hooks.",
-    ru="Похоже, что изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
+    en="The change is noticed, but the error is a ValueError. It has to be a RuntimeError, as without hooks.",
+    ru="Изменение замечено, но ошибка — ValueError. Нужна RuntimeError, как и без хуков.",
 )
 def raises_value_error(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, ValueError)
 
 
 @notice_edits.mistake(
-    en="It looks as if the change is noticed by an `assert`, which raises an AssertionError. It has to be a "
-    "RuntimeError, as without hooks.",
-    ru="Похоже, что изменение замечает `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
+    en="The change is noticed by an `assert`, which raises an AssertionError. It has to be a RuntimeError, as without "
+    "hooks.",
+    ru="Изменение замечено с помощью `assert`, а его ошибка — AssertionError. Нужна RuntimeError, как и без хуков.",
 )
 def asserts(f: Function, x: Tensor) -> Tensor:
     return _check_versions(f, x, AssertionError)
 
 
 @notice_edits.mistake(
-    en="It looks as if every `unpack` raises. An unchanged tensor has to be given back.",
-    ru="Похоже, что ошибка возникает при любом `unpack`. Если тензор не изменён, его нужно вернуть.",
+    en="Every `unpack` raises an error. An unchanged tensor has to be given back.",
+    ru="Ошибка возникает при любом вызове `unpack`. Если тензор не изменён, его нужно вернуть.",
 )
 def always_raises(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: _raise_if(True, t))(f, x)
 
 
 @notice_edits.mistake(
-    en="It looks as if `t.data` is kept: it has a version counter of its own. That of `t.detach()` is shared with the "
+    en="`t.data` is kept, which has a version counter of its own. The counter of `t.detach()` is shared with the "
     "tensor.",
-    ru="Похоже, что хранится `t.data`: у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
+    ru="Хранится `t.data`, а у него свой счётчик версий. У `t.detach()` счётчик общий с исходным тензором.",
 )
 def watches_data(f: Function, x: Tensor) -> Tensor:
     def unpack(packed: Any) -> Tensor:
