@@ -389,14 +389,14 @@ assert abs(below.half().double()[2] - below[2]) / below[2] > 0.01
 # ### Exercise `save_in_half`: half the bytes
 # *complete · ●●○ · 12 minutes · 4 points*
 #
-# `f` is a function of one tensor, `x` is a leaf that requires grad. Return `f(x)` with a graph in which every saved float32 or float64 tensor is kept as float16, and is given back to backward in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy.
+# `f` is a function of one tensor, `x` is a leaf that requires grad. Return `f(x)` with a graph in which every saved float32 or float64 tensor, of any size and whether or not it requires grad, is kept as float16, and is given back to backward in its own dtype. All other saved tensors (indices, masks, float16 itself) are kept as they are, without a copy.
 #
 # `f` is called once, and the hooks are off when your function returns. The result keeps its dtype and its exact numbers. When it is dropped without a backward pass, all memory is freed again: what your `pack` keeps must not hold the graph. Keep `t.detach()` rather than `t`. (A new tensor such as `t.half()` of a float32 holds no graph: `pack` runs without gradients.)
-# %% [markdown] tags=["ru"] of="71ed6453"
+# %% [markdown] tags=["ru"] of="81d4d8b8"
 # ### Упражнение `save_in_half`: вдвое меньше байтов
 # *дописать · ●●○ · 12 минут · 4 балла*
 #
-# Здесь `f` — функция от одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 хранится как float16, а обратному проходу отдаётся в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии.
+# Здесь `f` — функция от одного тензора, `x` — лист, который требует градиента. Верните `f(x)` с графом, в котором каждый сохранённый тензор float32 или float64 (любого размера, даже если он не требует градиента) хранится как float16, а обратному проходу отдаётся в исходном dtype. Все остальные сохранённые тензоры (индексы, маски, тензоры float16) хранятся как есть, без копии.
 #
 # Функция `f` вызывается один раз, а после возврата из вашей функции хуки выключены. У результата прежний dtype и в точности те же числа. Если результат отброшен без обратного прохода, вся память освобождается: то, что вернул ваш `pack`, не должно удерживать граф. Храните `t.detach()`, а не `t`. (Новый тензор, например `t.half()` для тензора float32, граф не удерживает: внутри `pack` отслеживание вычислений выключено.)
 # %% answer="save_in_half"
@@ -562,14 +562,14 @@ class SelfDeletingTempFile:
 # ### Exercise `fix_threshold`: the threshold
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each, and read when backward needs them; they do not stay in memory, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
-# %% [markdown] tags=["ru"] of="bf5dc7f2"
+# Fix the function. It should return `f(x)`; saved tensors with fewer than `threshold` entries stay in memory, all others are written by `torch.save`, one file each in the folder for temporary files, and read when backward needs them; they do not stay in memory, not even after they were read, and their files are deleted when the graph goes. The gradient is the one without hooks, also in a second backward pass after `retain_graph=True`. When the result is dropped without a backward pass, no bytes stay in memory.
+# %% [markdown] tags=["ru"] of="f2c5234c"
 # Класс взят из опубликованной пары хуков; добавлена только проверка, что файл существует. Заводить файл ради десяти чисел расточительно: одни служебные данные `torch.save` занимают больше килобайта. Поэтому у пары есть порог. Её опубликовали вместе с примером из пяти чисел, на котором она работает, и с тех пор переписывают с одной страницы на другую.
 #
 # ### Упражнение `fix_threshold`: порог
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Исправьте функцию. Она должна возвращать `f(x)`. Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save`, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, а их файлы удаляются вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
+# Исправьте функцию. Она должна возвращать `f(x)`. Сохранённые тензоры, в которых меньше `threshold` элементов, остаются в памяти. Остальные записываются на диск с помощью `torch.save` в папку временных файлов, каждый в свой файл, и читаются, когда понадобятся обратному проходу; в памяти они не остаются, даже после чтения, а их файлы удаляются вместе с графом. Градиент такой же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`. Если результат отброшен без обратного прохода, в памяти ничего не остаётся.
 # %% answer="fix_threshold"
 def fix_threshold(f, x, threshold):
     def pack_hook(x):
@@ -734,21 +734,21 @@ with tempfile.TemporaryDirectory() as folder:
 # ### Exercise `save_on_disk`: saved tensors in files
 # *design · ●●● · 20 minutes · 5 points*
 #
-# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except parameters and their views: these stay in memory and are not written.
+# `f` is a function of one tensor `x`, which uses the tensors in the list `parameters`; `folder` is the path of an empty folder. Return `f(x)`. While its graph lives, every saved tensor, however small, lies in a file of its own in `folder` (one that is saved twice may have one file), except what lies in the memory of a parameter (its views, also detached ones): that stays in memory and is not written. `f` may drop results on the way; their files go with them.
 #
-# * Gradients are those without hooks, also in a second backward pass after `retain_graph=True`.
+# * Gradients are those without hooks, to the last digits of the dtype, also in a second backward pass after `retain_graph=True`.
 # * A file is at most 4096 bytes larger than the entries of its tensor.
 # * While the graph lives, none of the tensors in files is in memory (there is a margin of 1024 bytes beside the result), not even after a backward pass with `retain_graph=True`.
 # * No file is left when a backward pass has freed the graph, or when the result is dropped without one.
-# %% [markdown] tags=["ru"] of="f031e2fa"
+# %% [markdown] tags=["ru"] of="32d8fd49"
 # `torch.save` записывает в файл всё хранилище и указывает, какую его часть занимает тензор. С опубликованной парой хуков так получается для каждого среза. Кроме того, при каждом вызове в файл записывается каждый вес: для хука вес слоя — такой же сохранённый тензор, как и другие, хотя он и без того лежит в памяти.
 #
 # ### Упражнение `save_on_disk`: сохранённые тензоры в файлах
 # *спроектировать · ●●● · 20 минут · 5 баллов*
 #
-# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — параметры и их представления: они остаются в памяти и в файлы не записываются.
+# Здесь `f` — функция от одного тензора `x`, которая использует тензоры из списка `parameters`; `folder` — путь к пустой папке. Верните `f(x)`. Пока граф существует, каждый сохранённый тензор, даже самый маленький, лежит в своём файле в `folder` (тензору, сохранённому дважды, достаточно одного файла). Исключение — то, что лежит в памяти параметров (их представления, в том числе отсоединённые от графа): оно остаётся в памяти и в файлы не записывается. Часть результатов `f` может отбросить по ходу дела; их файлы исчезают вместе с ними.
 #
-# * Градиенты такие же, как без хуков, в том числе при втором обратном проходе после `retain_graph=True`.
+# * Градиенты такие же, как без хуков, вплоть до последних цифр dtype, в том числе при втором обратном проходе после `retain_graph=True`.
 # * Размер файла превышает размер элементов тензора не более чем на 4096 байт.
 # * Пока граф существует, в памяти нет ни одного тензора из тех, что лежат в файлах (сверх результата допускаются 1024 байта), — даже после обратного прохода с `retain_graph=True`.
 # * Файлов не остаётся ни после обратного прохода, который освободил граф, ни после того, как результат отброшен без обратного прохода.
@@ -939,19 +939,19 @@ plot_memory(data, plain, every_layer, everything)
 # `layers` is a list of $L$ modules, each of which keeps the shape of its input; `x` is the input, which may or may not require grad. Return the output of the layers, run one after the other, so that for any $L$
 #
 # * output and gradients (of the layers' parameters, and of `x` if it requires grad) are those without checkpoints;
-# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 7 and on 99 layers that save one tensor each;
+# * at no moment of forward and backward more than $(2\sqrt{L} + 3.5)\cdot$ the bytes of `x` are in memory, the output and the gradients included; `x` and parameters do not count; it is tried on 7, 35 and 120 layers that save one tensor each;
 # * each layer is called at most twice, forward pass and recomputation together;
 # * after backward nothing stays in memory but gradients.
 #
 # Of the 3.5 about two are for the gradients on their way, the rest for a depth that is no square number.
-# %% [markdown] tags=["ru"] of="00204517"
+# %% [markdown] tags=["ru"] of="8c00cd84"
 # ### Упражнение `checkpointed`: предел для пика
 # *спроектировать · ●●● · 16 минут · 5 баллов*
 #
 # Здесь `layers` — список из $L$ модулей, каждый из которых не меняет форму своего входа; `x` — вход, он может требовать градиента, а может и не требовать. Примените слои один за другим и верните результат так, чтобы при любом $L$
 #
 # * результат и градиенты (параметров слоёв, а также `x`, если он требует градиента) были такими же, как без контрольных точек;
-# * ни в один момент прямого и обратного проходов в памяти не было больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с результатом и градиентами, но без самого `x` и параметров; проверяется на 7 и на 99 слоях, каждый из которых сохраняет один тензор;
+# * ни в один момент прямого и обратного проходов в памяти не было больше $(2\sqrt{L} + 3.5)\cdot$ (размер `x` в байтах) вместе с результатом и градиентами, но без самого `x` и параметров; проверяется на 7, 35 и 120 слоях, каждый из которых сохраняет один тензор;
 # * каждый слой вызывался самое большее дважды, считая и прямой проход, и повторное вычисление;
 # * после обратного прохода в памяти оставались только градиенты.
 #
@@ -1054,14 +1054,14 @@ plt.show()
 # ### Extra exercise `hide_saved`: nothing saved, the same peak
 # *write the counter-example · ●○○ · 3 minutes · 3 points · extra*
 #
-# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`.
-# %% [markdown] tags=["ru"] of="27d3e4e4"
+# Somebody reports: "after the forward pass my network keeps nothing but its result, so it needs less memory." Write a function that shows the flaw. It has the arguments of `checkpointed`, returns the output of the layers with the right gradients, keeps only its result (and `x`) after the forward pass of 16 layers, and has a peak of 16 times the size of `x` or more. That peak must come from the layers in backward: the forward pass alone needs at most 4 times the size of `x`, and each layer is called twice, in the forward pass and in one recomputation.
+# %% [markdown] tags=["ru"] of="aabea830"
 # Около минимума (там, где длина сегмента близка к корню из числа слоёв) кривая пологая, а на обоих концах пик такой же, как без контрольных точек. Слева хранятся активации на всех границах, справа — все результаты единственного сегмента.
 #
 # ### Дополнительное упражнение `hide_saved`: ничего не сохранено, а пик тот же
 # *построить контрпример · ●○○ · 3 минуты · 3 балла · дополнительно*
 #
-# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`. Она возвращает выход последнего слоя, и градиенты получаются верные; после прямого прохода по 16 слоям она хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должен возникать в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`.
+# Вам пишут: «После прямого прохода моя сеть хранит только результат, значит, памяти ей нужно меньше». Напишите функцию, которая показывает, в чём ошибка этого рассуждения. Аргументы у неё те же, что у `checkpointed`. Она возвращает выход последнего слоя, и градиенты получаются верные; после прямого прохода по 16 слоям она хранит только результат (и `x`), а пик у неё не меньше 16 размеров `x`. Этот пик должен возникать в самих слоях при обратном проходе: прямому проходу без обратного хватает 4 размеров `x`, а каждый слой вызывается дважды: в прямом проходе и при одном повторном вычислении.
 # %% answer="hide_saved"
 def hide_saved(layers, x):
     """The output of `layers`: nothing is kept after the forward pass, and the peak is not lower."""
@@ -1144,8 +1144,8 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Extra exercise `count_saved`: count what is kept
 # *complete · ●●○ · 12 minutes · 4 points · extra*
 #
-# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them.
-# %% [markdown] tags=["ru"] of="715cfeca"
+# Return the number of bytes that the graph of `f(x)` keeps for backward: the storages of all saved tensors, each counted once and whole, also that of `x` if it is saved. Storages of the tensors in the list `parameters` do not count, nor do views of them. A branch that `f` computes and drops is not in the graph of its result: what only that branch saved does not count.
+# %% [markdown] tags=["ru"] of="316f050f"
 # ## Посчитаем сами
 #
 # Числа в этом уроке получены с помощью `saved_bytes` и `live_bytes`. Первый инструмент — это пара хуков, и теперь вы можете написать её сами. (Вызвать готовый тоже можно, это засчитывается, но написать свой полезнее.)
@@ -1153,22 +1153,24 @@ assert torch.equal(dropped.detach(), ones.grad)
 # ### Дополнительное упражнение `count_saved`: сосчитать сохранённое
 # *дописать · ●●○ · 12 минут · 4 балла · дополнительно*
 #
-# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора.
+# Верните число байтов, которые граф `f(x)` хранит для обратного прохода. Считаются хранилища всех сохранённых тензоров, каждое один раз и целиком, в том числе хранилище `x`, если он сохранён. Хранилища тензоров из списка `parameters` не учитываются, даже если сохранено представление такого тензора. Ветвь, которую `f` вычислила и отбросила, в граф результата не входит: то, что сохранила только она, не считается.
 # %% answer="count_saved"
 def count_saved(f, x, parameters):
     """Bytes of the storages that the graph of `f(x)` keeps, those of `parameters` left out."""
     ### BEGIN SOLUTION
-    kept = {}
+    import weakref
 
-    def pack(t):
-        storage = t.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
-        return t.detach()
+    class Box:
+        def __init__(self, t):
+            self.t = t.detach()
+            boxes.add(self)
 
-    with saved_tensors_hooks(pack, lambda t: t):
+    boxes = weakref.WeakSet()  # the graph alone keeps a box alive
+    with saved_tensors_hooks(Box, lambda box: box.t):
         y = f(x)  # alive until the count is made
+    storages = {box.t.untyped_storage().data_ptr(): box.t.untyped_storage().nbytes() for box in boxes}
     weights = {p.untyped_storage().data_ptr() for p in parameters}
-    return sum(size for pointer, size in kept.items() if pointer not in weights)
+    return sum(size for pointer, size in storages.items() if pointer not in weights)
     ### END SOLUTION
 
 
@@ -1201,11 +1203,18 @@ def count_saved(f, x, parameters):
 
 # %% alternative="count_saved"
 def count_saved(f, x, parameters):
-    saved = []
-    with saved_tensors_hooks(lambda t: saved.append(t.detach()) or len(saved) - 1, saved.__getitem__):
-        f(x)
+    import weakref
+
+    saved = weakref.WeakValueDictionary()
+
+    def pack(t):
+        saved[len(saved), id(t)] = kept = t.detach()
+        return kept
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = f(x)
     distinct = []
-    for storage in (t.untyped_storage() for t in saved):
+    for storage in (t.untyped_storage() for t in saved.values()):
         known = [p.untyped_storage() for p in parameters] + distinct
         if all(storage.data_ptr() != other.data_ptr() for other in known):
             distinct.append(storage)

@@ -22,8 +22,8 @@ def _peak_allowed(depth: int, x: Tensor) -> int:
     return round((2 * math.sqrt(depth) + 3.5) * nbytes(x))
 
 
-# No fixed segment length and no fixed number of segments meets the budget at both depths.
-_SHALLOW, _DEEP = 7, 99
+# No fixed segment length and no fixed number of segments meets the budget at all depths, nor do two lengths.
+_SHALLOW, _MIDDLE, _DEEP = 7, 35, 120
 
 
 @exercise(
@@ -50,16 +50,17 @@ _SHALLOW, _DEEP = 7, 99
         aspect(
             "calls",
             1,
-            en="Each of 7 or 99 layers is called at most twice (the most calls of one layer).",
-            ru="Каждый из 7 или 99 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
+            en="Each of 7, 35 or 120 layers is called at most twice (the most calls of one layer).",
+            ru="Каждый из 7, 35 или 120 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
             measured=Text("Calls of one layer", "Вызовов одного слоя"),
         ),
         aspect(
             "peak",
             2,
-            en="The peak is at most 8.8 times the size of `x` with 7 layers, 23.4 times with 99 layers (bytes; `x` has "
+            en="The peak is at most 8.8 times the size of `x` with 7 layers, 15.3 times with 35, 25.4 times with 120 "
+            "(bytes; `x` has 1600).",
+            ru="Пик не больше 8.8 размера `x` при 7 слоях, 15.3 размера при 35 и 25.4 размера при 120 (байты; в `x` их "
             "1600).",
-            ru="Пик не больше 8.8 размера `x` при 7 слоях и 23.4 размера при 99 слоях (байты; в `x` их 1600).",
             measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
@@ -91,20 +92,22 @@ def checkpointed(answer: Any, case: Case) -> dict[str, object]:
             return {"left": 0, "gradients": layer_gradients(run, case), "calls": AtMost(2, 0), "peak": AtMost(0, 0)}
         depth = len(case.layers)
         found = measure_layers(run, _SHALLOW, case.x)
-        if depth == _DEEP:  # 20 layers are enough to diagnose an answer that fails on few
-            fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
-            found = measure_layers(run, 20 if fails else _DEEP, case.x)
+        fails = found.calls > 2 or found.peak > _peak_allowed(_SHALLOW, case.x)
+        if depth == _MIDDLE:  # 20 layers are enough to diagnose an answer that fails on few
+            found = measure_layers(run, 20 if fails else depth, case.x)
+        elif depth == _DEEP and not fails:
+            found = measure_layers(run, depth, case.x)
     return {
         "left": found.left,
         "gradients": None,
         "calls": AtMost(2, found.calls),
         "peak": AtMost(_peak_allowed(depth, case.x), found.peak),
         "kept": found.kept,
-        "called": found.calls,
+        "called": found.pattern,
     }
 
 
-checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _DEEP)))
+checkpointed.cases(lambda rng: layered_cases(rng, (_SHALLOW, _MIDDLE, _DEEP)))
 
 
 @checkpointed.mistake(
@@ -145,25 +148,25 @@ def always_two_segments(layers: Layers, x: Tensor) -> Tensor:
 
 
 @checkpointed.mistake(
-    en="The number of segments is always 4. That fits 16 layers; for 99 layers it has to grow.",
-    ru="Число сегментов всегда равно 4. Для 16 слоёв это подходит, а для 99 их должно быть больше.",
+    en="The number of segments is always 4. That fits 16 layers; for 120 layers it has to grow.",
+    ru="Число сегментов всегда равно 4. Для 16 слоёв это подходит, а для 120 их должно быть больше.",
 )
 def always_four_segments(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, -(-len(layers) // 4))
 
 
 @checkpointed.mistake(
-    en="A segment always has 4 layers. That fits 16 layers; with 99 the inputs of 25 segments are kept.",
-    ru="В сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 99 хранятся входы 25 сегментов.",
+    en="A segment always has 4 layers. That fits 16 layers; with 120 the inputs of 30 segments are kept.",
+    ru="В сегменте всегда 4 слоя. Для 16 слоёв это подходит, а при 120 хранятся входы 30 сегментов.",
 )
 def always_four_layers(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 4)
 
 
 @checkpointed.mistake(
-    en="A segment always has 6 layers. With 99 layers the inputs of 17 segments are kept; the length has to grow with "
+    en="A segment always has 6 layers. With 120 layers the inputs of 20 segments are kept; the length has to grow with "
     "the depth.",
-    ru="В сегменте всегда 6 слоёв. При 99 слоях хранятся входы 17 сегментов; длина сегмента должна расти с глубиной.",
+    ru="В сегменте всегда 6 слоёв. При 120 слоях хранятся входы 20 сегментов; длина сегмента должна расти с глубиной.",
 )
 def always_six_layers(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint_segments(layers, x, 6)
@@ -302,3 +305,33 @@ def nests(layers: Layers, x: Tensor) -> Tensor:
 )
 def gives_nothing_back(layers: Layers, x: Tensor) -> None:
     checkpoint_segments(layers, x, math.isqrt(len(layers)))
+
+
+@checkpointed.mistake(
+    en="Only every second layer has a checkpoint: half of the results are kept as before.",
+    ru="Контрольная точка стоит только у каждого второго слоя: половина результатов хранится, как и раньше.",
+)
+def checkpoints_every_second_layer(layers: Layers, x: Tensor) -> Tensor:
+    for index, layer in enumerate(layers):
+        x = checkpoint(layer, x, use_reentrant=False) if index % 2 else layer(x)
+    return x
+
+
+@checkpointed.mistake(
+    en="The length of a segment grows as the logarithm of the depth. With many layers too many borders are kept: it has "
+    "to grow as the root.",
+    ru="Длина сегмента растёт как логарифм глубины. При многих слоях хранится слишком много границ: она должна расти как "
+    "корень.",
+)
+def takes_the_logarithm(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_segments(layers, x, max(1, round(math.log2(len(layers)))))
+
+
+@checkpointed.mistake(
+    en="There are two lengths of a segment, one for few layers and one for many. Other depths need other lengths: take "
+    "the root of `len(layers)`.",
+    ru="Длин сегмента две: для малого и для большого числа слоёв. При другой глубине нужна другая длина: берите корень "
+    "из `len(layers)`.",
+)
+def takes_two_lengths(layers: Layers, x: Tensor) -> Tensor:
+    return checkpoint_segments(layers, x, 10 if len(layers) > 50 else 3)

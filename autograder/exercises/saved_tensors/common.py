@@ -64,14 +64,18 @@ def gradient(y: object, x: Tensor, retain_graph: bool = False) -> object:
     return found
 
 
-def bytes_left(run: Callable[[], object]) -> int:
-    """Return the bytes that are still alive after the result of `run()` has been dropped. No backward pass is run."""
+def bytes_held(run: Callable[[], object]) -> tuple[int, int]:
+    """Return the bytes that are alive while the result of `run()` exists, and after it has been dropped.
+
+    No backward pass is run.
+    """
     with live_bytes() as live:
         result = run()
+        used = live.now
         del result
         if live.now:
             gc.collect(1)  # a reference cycle of Python objects is no leak
-    return live.now
+    return used, live.now
 
 
 def running_with_hooks(

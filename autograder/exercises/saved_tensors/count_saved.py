@@ -34,8 +34,10 @@ from .common import Function, nbytes
     ],
     hints=[
         Text(
-            "A `pack` hook sees every save. What makes two of them the same memory?",
-            "Хук `pack` видит каждое сохранение. Как узнать, что у двух сохранённых тензоров общая память?",
+            "A `pack` hook sees every save. What makes two of them the same memory, and which of them does the graph still "
+            "hold when `f` has returned?",
+            "Хук `pack` видит каждое сохранение. Как узнать, что у двух сохранённых тензоров общая память? И что из "
+            "этого граф держит после возврата из `f`?",
         ),
         Text(
             "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
@@ -44,10 +46,12 @@ from .common import Function, nbytes
             "каждое хранилище окажется один раз.",
         ),
         Text(
-            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return t.detach()`. "
-            "Leave the parameters' pointers out at the end, and hold the result of `f(x)` until then.",
-            "`def pack(t): storage = t.untyped_storage(); kept[storage.data_ptr()] = storage.nbytes(); return "
-            "t.detach()`. В конце исключите адреса параметров, а до тех пор держите результат `f(x)`.",
+            "`class Box: ...` holds `t.detach()`; `boxes = weakref.WeakSet()`; `pack` makes a box, adds it to `boxes` and "
+            "returns it: the graph alone keeps it alive. Count the storages of the boxes that are left, without those of "
+            "the parameters, while you hold the result of `f(x)`.",
+            "`class Box: ...` держит `t.detach()`; `boxes = weakref.WeakSet()`; `pack` создаёт такой объект, добавляет "
+            "его в `boxes` и возвращает: живым его держит только граф. Посчитайте хранилища оставшихся объектов, кроме "
+            "хранилищ параметров, пока держите результат `f(x)`.",
         ),
     ],
 )
@@ -77,6 +81,10 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         parameters=[W, b],
     )
     yield Case(f=Formula("8 × x.exp().sin()", _exp_and_sin), x=leaf(rng, rows, 100), parameters=[])
+    branches = Formula("x.exp() + x.cos().sin()", lambda x: x.exp() + x.cos().sin())
+    yield Case(f=branches, x=leaf(rng, rows, 4), parameters=[])
+    dropped = Formula("(x.exp(), x.sin())[1]", lambda x: (x.exp(), x.sin())[1])
+    yield Case(f=dropped, x=leaf(rng, rows, 4), parameters=[])
     yield Case(
         f=Formula("where(x > 1, x, 0.0)", lambda x: torch.where(x > 1, x, 0.0)),
         x=uniform(rng, rows, 3).float().requires_grad_(),
@@ -221,8 +229,34 @@ def subtracts_all_parameters(f: Function, x: Tensor, parameters: Sequence[Tensor
 
 
 @count_saved.mistake(
-    en="`f` ran outside the `with`, or after it, so the hooks saw nothing.",
-    ru="Функция `f` выполнена вне блока `with`, поэтому хуки ничего не увидели.",
+    en="Nothing was counted: `f` ran outside the `with`, or its result was dropped before the count was read.",
+    ru="Ничего не посчитано: либо `f` выполнена вне блока `with`, либо её результат отброшен раньше, чем прочитано число.",
 )
 def sees_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
     return 0
+
+
+@count_saved.mistake(
+    en="Branches that `f` dropped were counted, too. The graph of the result does not keep what only they saved.",
+    ru="Посчитаны и ветви, которые `f` отбросила. Того, что сохранили только они, граф результата не держит.",
+)
+def counts_dropped_branches(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    return _counting(lambda t: (_storage_address(t), t.untyped_storage().nbytes()))(f, x, parameters)
+
+
+@count_saved.mistake(
+    en="Only the first input of each node was followed. A node may have several: all of `next_functions` lead on.",
+    ru="Прослежен только первый вход каждого узла. Входов может быть несколько: идти нужно по всем `next_functions`.",
+)
+def follows_the_first_edge(f: Function, x: Tensor, parameters: Sequence[Tensor]) -> int:
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    kept: dict[int, int] = {}
+    y = f(x)
+    node: Any = y.grad_fn
+    while node is not None:
+        for name in dir(node):
+            t = getattr(node, name) if name.startswith("_saved_") else None
+            if isinstance(t, Tensor) and _storage_address(t) not in weights:
+                kept[_storage_address(t)] = t.untyped_storage().nbytes()
+        node = node.next_functions[0][0] if node.next_functions else None
+    return sum(kept.values())

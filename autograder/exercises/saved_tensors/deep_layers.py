@@ -40,7 +40,7 @@ class Measurement(NamedTuple):
 
     `kept` is the number of activations alive after the forward pass. `forward_peak`, `peak` and `left` are bytes: peak
     of the forward pass, peak of both passes, and what stays at the end. `calls` is the number of calls of the layer
-    that is called most often.
+    that is called most often, `pattern` the number of calls of each layer.
     """
 
     kept: int
@@ -48,6 +48,7 @@ class Measurement(NamedTuple):
     peak: int
     left: int
     calls: int
+    pattern: list[int]
 
 
 def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth: int, x: Tensor) -> Measurement:
@@ -65,8 +66,8 @@ def measure_layers(run: Callable[[list[torch.nn.Module], Tensor], object], depth
         x.grad = None
         if live.now:
             gc.collect(1)
-    calls = max(layer.calls for layer in layers)
-    return Measurement(round(kept / nbytes(x)), forward_peak, live.peak, live.now, calls)
+    pattern = [layer.calls for layer in layers]
+    return Measurement(round(kept / nbytes(x)), forward_peak, live.peak, live.now, max(pattern), pattern)
 
 
 def layer_gradients(run: Callable[[list[torch.nn.Module], Tensor], object], case: Case) -> object:
@@ -106,7 +107,7 @@ def _shown_layers(depth: int) -> list[torch.nn.Module]:
     return [torch.nn.Tanh() for _ in range(depth)]
 
 
-def layered_cases(rng: torch.Generator, depths: tuple[int, int]) -> Iterator[Case]:
+def layered_cases(rng: torch.Generator, depths: tuple[int, ...]) -> Iterator[Case]:
     """Yield cases with a list of layers.
 
     First come small networks with a vector `v`, on which gradients are observed. Networks of the given `depths` follow,

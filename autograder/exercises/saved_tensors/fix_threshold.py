@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import tempfile
 import uuid
@@ -78,6 +79,7 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     run = answer.fix_threshold
     with using_answer():
         y = run(case.f, case.x, case.threshold)
+        has_graph = isinstance(y, Tensor) and y.requires_grad
         found = {"first backward": gradient(y, case.x, True), "second backward": gradient(y, case.x)}
         del y
     entries_of_saves, result = measure_saves(case.f, case.x, [])
@@ -86,12 +88,22 @@ def fix_threshold(answer: Any, case: Case) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
         with using_answer(), mock.patch("torch.save", saves.function), live_bytes() as live:
             y = run(case.f, case.x, case.threshold)
-            too_many = max(0, live.now - may_stay)
+            before, files = max(0, live.now - may_stay), count_files(folder)[0]
+            gradient(y, case.x, True)
+            too_many = max(before, live.now - may_stay)  # what was read must not stay either
             del y
             if live.now:
                 gc.collect(1)
         left = {"bytes in memory": live.now, "files": count_files(folder)[0]}
-    return {"gradient": found, "files": {"written": saves.times, "bytes still in memory": too_many}, "left": left}
+    written = {"calls of torch.save": saves.times, "files": files, "bytes still in memory": too_many}
+    return {"gradient": found, "files": written, "left": left, "has_graph": has_graph, "before": before}
+
+
+def _chain(x: Tensor) -> Tensor:
+    x = (x.exp() * 2).sigmoid()
+    for _ in range(5):
+        x = x.sin()
+    return x
 
 
 @fix_threshold.cases
@@ -99,7 +111,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     threshold = int(torch.randint(20, 40, (), generator=rng))
     twice = Formula("(x.exp() * 2).sigmoid()", lambda x: (x.exp() * 2).sigmoid())
     yield Case(f=twice, x=leaf(rng, threshold // 2), threshold=threshold)
-    yield Case(f=twice, x=leaf(rng, threshold), threshold=threshold)
+    chain = Formula("(x.exp() * 2).sigmoid(), then 5 × sin", _chain)  # nobody else holds the results between
+    yield Case(f=chain, x=leaf(rng, threshold), threshold=threshold)
     mixed = Formula("x.sin().sum(1).exp()", lambda x: x.sin().sum(1).exp())
     # above the threshold as a whole, below it in each dimension
     x = uniform(rng, 3, threshold // 2).float().requires_grad_()
@@ -320,3 +333,63 @@ def compares_the_length(f: Function, x: Tensor, threshold: int) -> Tensor:
 )
 def compares_bytes(f: Function, x: Tensor, threshold: int) -> Tensor:
     return _saving_to_files(Tensor.detach, size=nbytes)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="What was read from a file stays in memory after the backward pass. Read it each time, and keep nothing.",
+    ru="То, что прочитано из файла, остаётся в памяти и после обратного прохода. Читайте каждый раз заново и ничего не "
+    "храните.",
+)
+def caches_what_it_read(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def unpack(packed: Any) -> Any:
+        if isinstance(packed, Tensor):
+            return packed
+        if not hasattr(packed, "cache"):
+            packed.cache = read_file(packed)
+        return packed.cache
+
+    return _saving_to_files(Tensor.detach, write_file, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="Big tensors are turned into bytes in memory: no file is written.",
+    ru="Большие тензоры превращаются в байты в памяти: файлов нет.",
+)
+def writes_to_a_buffer(f: Function, x: Tensor, threshold: int) -> Tensor:
+    def write(t: Tensor) -> io.BytesIO:
+        buffer = io.BytesIO()
+        torch.save(t, buffer)
+        return buffer
+
+    def unpack(packed: Any) -> Any:
+        if isinstance(packed, Tensor):
+            return packed
+        packed.seek(0)
+        return torch.load(packed)
+
+    return _saving_to_files(Tensor.detach, write, unpack)(f, x, threshold)
+
+
+@fix_threshold.mistake(
+    en="`f` ran on a detached copy of `x`: the gradient never reaches `x`.",
+    ru="`f` выполнена на отсоединённой копии `x`: до самого `x` градиент не доходит.",
+)
+def runs_on_a_detached_leaf(f: Function, x: Tensor, threshold: int) -> Tensor:
+    return _saving_to_files(Tensor.detach)(f, x.detach().requires_grad_(), threshold)
+
+
+@fix_threshold.mistake(
+    en="All big tensors share one file: each save writes over the one before.",
+    ru="У всех больших тензоров один файл: каждое сохранение затирает предыдущее.",
+)
+def writes_one_file(f: Function, x: Tensor, threshold: int) -> Tensor:
+    files: list[Any] = []
+
+    def write(t: Tensor) -> object:
+        if files:
+            torch.save(t.detach(), files[0].name)
+        else:
+            files.append(write_file(t.detach()))
+        return files[0]
+
+    return _saving_to_files(Tensor.detach, write)(f, x, threshold)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -16,6 +17,7 @@ from autograder.language import Text
 
 from .common import nbytes
 from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_cases, measure_layers
+from .tensor_files import read_file, write_file
 
 
 @exercise(
@@ -47,11 +49,18 @@ from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_c
             measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
+            "calls",
+            0,
+            en="Each layer is called twice: in the forward pass and in one recomputation.",
+            ru="Каждый слой вызван дважды: в прямом проходе и при одном повторном вычислении.",
+            after=("gradients", "kept", "forward"),
+        ),
+        aspect(
             "peak",
             1,
             en="The peak of forward and backward is not below 16 times the size of `x` (12 times with 12 layers).",
             ru="Пик за оба прохода, прямой и обратный, не ниже 16 размеров `x` (12 размеров при 12 слоях).",
-            after=("gradients", "kept", "forward"),
+            after=("gradients", "kept", "forward", "calls"),
         ),
     ],
     hints=[
@@ -77,6 +86,7 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
                 "gradients": layer_gradients(run, case),
                 "kept": AtMost(0, 0),
                 "forward": AtMost(0, 0),
+                "calls": [],
                 "peak": True,
             }
         found = measure_layers(run, len(case.layers), case.x)
@@ -86,8 +96,9 @@ def hide_saved(answer: Any, case: Case) -> dict[str, object]:
         "kept": AtMost(size, found.kept * size),
         "forward": AtMost(4 * size, found.forward_peak),
         "peak": found.peak >= len(case.layers) * size,
+        "calls": found.pattern,
         "activations": found.kept,
-        "calls": found.calls,
+        "leaks": found.left > 0,
     }
 
 
@@ -140,8 +151,8 @@ def makes_junk(layers: Layers, x: Tensor) -> Tensor:
 
 
 @hide_saved.mistake(
-    en="The layers ran under `no_grad()`. Nothing is kept, but there are no gradients either.",
-    ru="Слои выполнены внутри `no_grad()`. При этом ничего не хранится, но и градиентов нет.",
+    en="No gradients come back: the layers ran under `no_grad()`, or the result was detached.",
+    ru="Градиентов нет: либо слои выполнены внутри `no_grad()`, либо результат отсоединён от графа.",
 )
 def hides_the_graph(layers: Layers, x: Tensor) -> Tensor:
     with torch.no_grad():
@@ -155,3 +166,42 @@ def hides_the_graph(layers: Layers, x: Tensor) -> Tensor:
 )
 def hides_by_the_old_variant(layers: Layers, x: Tensor) -> Tensor:
     return checkpoint(torch.nn.Sequential(*layers), x, use_reentrant=True)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="The layers are computed more than twice: checkpoints stand inside the checkpoint, and they lower the peak.",
+    ru="Слои вычисляются больше двух раз: внутри контрольной точки стоят другие, и они понижают пик.",
+)
+def nests_segments(layers: Layers, x: Tensor) -> Tensor:
+    def run(h: Tensor) -> Tensor:
+        return checkpoint_segments(layers, h, 4)
+
+    return checkpoint(run, x, use_reentrant=False)  # type: ignore[no-any-return]
+
+
+@hide_saved.mistake(
+    en="Nothing is recomputed: what the layers save lies outside of the memory that is counted, as in files.",
+    ru="Ничего не вычисляется повторно: сохранённое лежит вне той памяти, которая считается, например в файлах.",
+)
+def hides_in_files(layers: Layers, x: Tensor) -> Tensor:
+    with saved_tensors_hooks(lambda t: write_file(t.detach().clone()), read_file):
+        return torch.nn.Sequential(*layers)(x)  # type: ignore[no-any-return]
+
+
+_RESULTS: list[Tensor] = []  # emptied at each run, so that a mistake leaves no memory to the next
+
+
+@hide_saved.mistake(
+    en="The results of the layers are kept in a list of their own, which outlives the graph.",
+    ru="Результаты слоёв хранятся в отдельном списке, который переживает граф.",
+)
+def keeps_a_list_of_results(layers: Layers, x: Tensor) -> Tensor:
+    _RESULTS.clear()
+
+    def run(h: Tensor) -> Tensor:
+        for layer in layers:
+            h = layer(h)
+            _RESULTS.append(h)
+        return h
+
+    return checkpoint(run, x, use_reentrant=False)  # type: ignore[no-any-return]

@@ -13,9 +13,8 @@ from autograder.checking.inputs import Formula, leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import live_bytes
 
-from .common import Function, bytes_left, gradient, nbytes, running_with_hooks
+from .common import Function, bytes_held, gradient, nbytes, running_with_hooks
 
 
 def _activation(leaf: Tensor) -> Tensor:
@@ -98,12 +97,8 @@ def notice_edits(answer: Any, case: Case) -> dict[str, object]:
         case.leaf.grad = None
         del x, y, edited
     h = case.leaf.detach().clone().requires_grad_()
-    with using_answer(), live_bytes() as live:
-        y = run(case.f, h)
-        used = live.now
-        del y
     with using_answer():
-        left = bytes_left(lambda: run(case.f, h))
+        used, left = bytes_held(lambda: run(case.f, h))
     memory = AtMost(nbytes(case.leaf), used)
     return {"gradient": found, "after_edit": after, "memory": memory, "left": left, "used": used}
 
@@ -139,10 +134,8 @@ def _check_versions(f: Function, x: Tensor, error: type[Exception]) -> Tensor:
 
 
 @notice_edits.mistake(
-    en="The change is still not noticed: backward computes with the new numbers. Hooks switch autograd's own check "
-    "off, so `unpack` has to compare versions: a sum of the numbers does not show every change.",
-    ru="Изменение по-прежнему не замечено: в обратном проходе взяты новые числа. При хуках собственная проверка "
-    "autograd отключена, поэтому сравнить версии нужно в `unpack`: сумма чисел меняется не при всяком изменении.",
+    en="The change is not noticed: backward computes with the new numbers. Hooks switch off the check of autograd. Compare the version in `unpack` with that in `pack`, of a tensor that shares the counter, as `t.detach()` does and `t.data` does not.",
+    ru="Изменение не замечено: обратный проход считает с новыми числами. Хуки отключают собственную проверку autograd. Сравнивайте версию в `unpack` с версией в `pack`, причём у тензора с общим счётчиком: у `t.detach()` он общий, у `t.data` — нет.",
 )
 def does_not_look(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(lambda t: t.detach(), lambda t: t)(f, x)

@@ -217,3 +217,11 @@ predict_saved.wrong(
 
 
 predict_saved.wrong("relu_keeps_nothing", {"x.relu()": 0}, *predict_saved.mistakes["relu_keeps_a_mask"].says)
+
+
+predict_saved.wrong(
+    "what_lives_anyway_is_free",
+    dict.fromkeys(("x.sin()", "x * x", "x[:2].sin()", "x @ W"), 0),
+    en="What is in memory anyway, `x` and `W`, was not counted. The table counts all that the graph holds.",
+    ru="Не посчитано то, что и так в памяти: `x` и `W`. В таблице считается всё, что держит граф.",
+)

@@ -14,9 +14,17 @@ from autograder.checking.inputs import leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost, canonical, compare
 from autograder.language import Text
-from autograder.measure import CountedCalls, live_bytes
+from autograder.measure import CountedCalls, graph_nodes, tensors
 
-from .common import Function, Using, bytes_left, gradient, nbytes, running_with_hooks
+from .common import Function, Using, bytes_held, gradient, nbytes, running_with_hooks
+
+
+def _is_wide(t: Tensor) -> bool:
+    return t.dtype in (torch.float32, torch.float64)
+
+
+def _scale(count: int) -> Tensor:
+    return torch.linspace(1, 2, count, dtype=torch.float64)
 
 
 def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int, object]:
@@ -38,6 +46,23 @@ def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int
     with saved_tensors_hooks(count, lambda t: t):
         y = f(x)
     return total + nbytes(y), gradient(y, x)
+
+
+def _bytes_of_copies(y: object, constants: Sequence[Tensor]) -> int:
+    """Return the bytes of `constants` that the graph of `y` keeps as copies.
+
+    A copy may lie outside of torch's memory, where no measurement of torch's allocator sees it.
+    """
+    if not isinstance(y, Tensor):
+        return 0
+    there = {t.untyped_storage().data_ptr() for t in constants}
+    copies = 0
+    for node in graph_nodes(y):
+        for name in dir(node):
+            for t in tensors(getattr(node, name)) if name.startswith("_saved_") else []:
+                is_one = any(t.dtype == c.dtype and not _is_wide(c) and torch.equal(t, c) for c in constants)
+                copies += nbytes(t) if is_one and t.untyped_storage().data_ptr() not in there else 0
+    return copies
 
 
 @exercise(
@@ -110,23 +135,23 @@ def save_in_half(answer: Any, case: Case) -> dict[str, object]:
     f, later = CountedCalls(case.f), torch.ones(2, requires_grad=True)
     with using_answer():
         y = run(f.function, case.x)
+        copies = _bytes_of_copies(y, case.f.constants)
+    has_graph = isinstance(y, Tensor) and y.requires_grad
+    result = y.detach().clone() if isinstance(y, Tensor) else y
     off = later.sin().grad_fn._saved_self is later  # type: ignore[union-attr]
     with using_answer():
         found = gradient(y, case.x)
     limit, exact = _bytes_in_half(case.f, case.x, known)
-    with using_answer(), live_bytes() as live:
-        y = run(case.f, case.x)
-        used = live.now
-        result = y.detach().clone() if isinstance(y, Tensor) else y
-        del y
+    del y
     with using_answer():
-        left = bytes_left(lambda: run(case.f, case.x))
+        used, left = bytes_held(lambda: run(case.f, case.x))
     return {
         "result": {"f(x)": result, "calls of f": f.times, "the hooks are off": off},
-        "bytes": AtMost(limit, used),
+        "bytes": AtMost(limit, used + copies),
         "gradient": found,
         "left": left,
         "used": used,
+        "has_graph": has_graph,
         "is_exact": compare(canonical(exact), canonical(found), rtol=1e-9) is None,
     }
 
@@ -141,10 +166,9 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     text = "(x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10"  # in the range of bfloat16, but not of float16
     narrow = Using(text, lambda x: (x.exp().sigmoid().bfloat16() * 1e5).square() * 1e-10)
     yield Case(f=narrow, x=uniform(rng, 50).half().requires_grad_())
-
-
-def _is_wide(t: Tensor) -> bool:
-    return t.dtype in (torch.float32, torch.float64)
+    W = uniform(rng, 3, 2)
+    mixed = Using("(x.double() @ W).sin() * linspace(1, 2, 2)", lambda x: (x.double() @ W).sin() * _scale(2), W)
+    yield Case(f=mixed, x=uniform(rng, 2, 3).float().requires_grad_())
 
 
 def _half(t: Tensor) -> Tensor:
@@ -350,3 +374,43 @@ def keeps_the_rest_itself(f: Function, x: Tensor) -> Tensor:
     return running_with_hooks(
         lambda t: (t.half() if _is_wide(t) else t, t.dtype), lambda packed: packed[0].to(packed[1])
     )(f, x)
+
+
+@save_in_half.mistake(
+    en="`unpack` gives every float16 tensor back in the dtype of `x`. A saved tensor may have another dtype than `x`.",
+    ru="`unpack` возвращает любой тензор float16 в dtype тензора `x`. У сохранённого тензора dtype может быть другим, "
+    "чем у `x`.",
+)
+def unpacks_the_dtype_of_x(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(_half, lambda packed: packed.to(x.dtype) if packed.dtype == torch.float16 else packed)(
+        f, x
+    )
+
+
+@save_in_half.mistake(
+    en="Only tensors that require grad are packed in half. A constant factor is saved as well.",
+    ru="В float16 упаковываются только тензоры, которые требуют градиента. Но сохраняется и постоянный множитель.",
+)
+def packs_only_what_requires_grad(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(
+        lambda t: (_half(t) if t.requires_grad else t.detach(), t.dtype), lambda packed: packed[0].to(packed[1])
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="Small tensors are left as they are. All saved float32 and float64 tensors are to be packed, of any size.",
+    ru="Малые тензоры хранятся как есть. Упаковывать нужно все сохранённые тензоры float32 и float64 любого размера.",
+)
+def leaves_small_ones(f: Function, x: Tensor) -> Tensor:
+    return running_with_hooks(
+        lambda t: (_half(t) if t.numel() > 10 else t.detach(), t.dtype), lambda packed: packed[0].to(packed[1])
+    )(f, x)
+
+
+@save_in_half.mistake(
+    en="`f` ran on a detached copy of `x`: the gradient never reaches `x`.",
+    ru="`f` выполнена на отсоединённой копии `x`: до самого `x` градиент не доходит.",
+)
+def runs_on_a_detached_x(f: Function, x: Tensor) -> Tensor:
+    hooked = running_with_hooks(lambda t: (_half(t), t.dtype), lambda packed: packed[0].to(packed[1]))
+    return hooked(f, x.detach().requires_grad_())

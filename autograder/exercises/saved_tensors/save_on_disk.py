@@ -24,7 +24,7 @@ from autograder.language import Text
 from autograder.measure import live_bytes
 
 from .common import Function, Using, error_of_torch, measure_saves, nbytes
-from .tensor_files import TempFile, count_files, read_if_file, write_file
+from .tensor_files import TempFile, count_files, largest_file, read_if_file, write_file
 
 
 def _clear_folder(folder: str) -> str:
@@ -125,20 +125,36 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
                 return raised
         return {f"{name}.grad": tensor.grad for name, tensor in wanted.items()}
 
+    def gradients_of(y: Any, **how: bool) -> object:
+        found = backward(y, **how)
+        if isinstance(found, dict):
+            found["all digits are right"] = _digits_are_right(found, plain)
+        return found
+
+    y = case.f(case.x)
+    plain = backward(y)
+    del y
     again: object = None
     used = dropped = 0
     with tempfile.TemporaryDirectory() as folder:
         with using_answer():
             y = run(folder)
             files, written = count_files(folder)
-            gradients = backward(y, retain_graph=not case.measured)
+            largest = largest_file(folder)
+            gradients = gradients_of(y, retain_graph=not case.measured)
             if not case.measured:
-                again = backward(y)
+                again = gradients_of(y)
             after_backward = count_files(folder)[0]
             del y
         backward(None)
         _clear_folder(folder)
-        if case.measured:
+        if not case.measured:
+            with using_answer():
+                y = run(folder)
+                del y
+                gc.collect(1)
+                dropped = count_files(folder)[0]
+        else:
             with using_answer():
                 with live_bytes() as live:
                     y = run(folder)
@@ -158,8 +174,29 @@ def save_on_disk(answer: Any, case: Case) -> dict[str, object]:
         "memory": AtMost(result + 1024, used),
         "files_left": {"after backward": after_backward, "result dropped": dropped},
         "files": files,
-        "holds_the_table": written >= nbytes(case.f.constants[0]),
+        "holds_the_table": largest >= nbytes(case.f.constants[0]),
+        "holds_the_weight": largest >= nbytes(case.parameters[0]),
     }
+
+
+def _digits_are_right(found: dict[str, object], plain: object) -> bool:
+    """Return whether float64 gradients agree with those without hooks to 12 digits.
+
+    Both are computed in this process, so that rounding of another processor plays no part.
+    """
+    if not isinstance(plain, dict):
+        return True
+    pairs = [(found[name], right) for name, right in plain.items()]
+    return all(
+        right is None
+        or right.dtype != torch.float64
+        or (
+            isinstance(mine, Tensor)
+            and mine.shape == right.shape
+            and bool((mine - right).norm() <= 1e-12 * right.norm())
+        )
+        for mine, right in pairs
+    )
 
 
 @functools.cache
@@ -172,9 +209,9 @@ def _shared_folder() -> tempfile.TemporaryDirectory[str]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     """Yield two cases: a function of a view of a weight, and a layer whose memory is measured.
 
-    The view begins after the first entry of the weight's storage. An answer must recognise such a view as a parameter.
+    The view begins after the first rows of the weight's storage. An answer must recognise such a view as a parameter.
     """
-    for dtype, rows, start, first in ((torch.float64, 4, 200, 1), (torch.float32, 8, 0, 0)):
+    for dtype, rows, start, first in ((torch.float64, 4, 200, 20), (torch.float32, 8, 0, 0)):
         table = (uniform(rng, 300, 1) * uniform(rng, 40)).to(dtype)
         layer = torch.nn.Linear(40, 200, dtype=dtype)
         layer.load_state_dict({"weight": signed(rng, 200, 1) * signed(rng, 40) / 40, "bias": signed(rng, 200)})
@@ -182,13 +219,23 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         def f(
             x: Tensor, layer: torch.nn.Linear = layer, some: Tensor = table[start : start + rows], first: int = first
         ) -> Tensor:
+            dropped = x.cos()  # its file goes before the next ones are written
             hidden = some * x.sin()
-            z = linear(hidden, layer.weight[first:], layer.bias[first:]) if first else layer(hidden)
-            return z.mean(1).exp()
+            del dropped
+            if first:
+                z = linear(hidden, layer.weight[first:], layer.bias[first:])
+                z = z.mean(1) + (hidden @ layer.weight.detach().T).mean(1)
+            else:
+                z = layer(hidden).mean(1)
+            for _ in range(6):
+                z = z.sin()  # nobody else holds the results between
+            return z * z.mean().sin()
 
         x = uniform(rng, rows, 40).to(dtype).requires_grad_()
         hidden = f"table[{start}:{start + rows}] * x.sin()"
-        text = f"linear({hidden}, W[1:], b[1:]).mean(1).exp()" if first else f"layer({hidden}).mean(1).exp()"
+        detached = "linear(h, W[20:], b[20:]).mean(1) + (h @ W.detach().T).mean(1)"
+        z = f"h = {hidden}, z = {detached if first else 'layer(h).mean(1)'}, 6 × sin"
+        text = f"z * z.mean().sin() with {z}; x.cos() is dropped"
         parameters, folder = list(layer.parameters()), _clear_folder(_shared_folder().name)
         yield Case(f=Using(text, f, table), x=x, parameters=parameters, folder=folder, measured=not first)
 
@@ -248,8 +295,8 @@ def keeps_only_the_name(f: Function, x: Tensor, parameters: Sequence[Tensor], fo
 
 
 @save_on_disk.mistake(
-    en="The files are never removed. An object has to be kept that removes its file when it goes, not the name alone.",
-    ru="Файлы никем не удаляются. Хранить нужно не имя, а объект, который удалит файл, когда исчезнет сам.",
+    en="The files outlive the graph: nothing removes them, or the objects that do are held by somebody else. Let the graph alone hold an object that removes its file when it goes.",
+    ru="Файлы переживают граф: их никто не удаляет, или объекты, которые это делают, держит кто-то ещё. Пусть объект, который удаляет свой файл, держит только граф.",
 )
 def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
@@ -262,10 +309,8 @@ def removes_no_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 
 
 @save_on_disk.mistake(
-    en="The file is removed in `unpack`. A second backward pass then finds nothing, and a graph that is dropped "
-    "without a backward pass leaves its files behind.",
-    ru="Файл удаляется в `unpack`. Поэтому второй обратный проход ничего не найдёт, а от графа, отброшенного без "
-    "обратного прохода, файлы останутся.",
+    en="The files are removed during the first backward pass, by `unpack` or by a hook. A second pass then finds nothing, and a graph that is dropped without a backward pass leaves its files behind.",
+    ru="Файлы удаляются во время первого обратного прохода — в `unpack` или в хуке. Тогда второй проход ничего не найдёт, а граф, отброшенный без обратного прохода, оставит свои файлы.",
 )
 def removes_when_unpacking(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     def write(t: Tensor) -> str:
@@ -304,10 +349,8 @@ def writes_the_weight(f: Function, x: Tensor, parameters: Sequence[Tensor], fold
 
 
 @save_on_disk.mistake(
-    en="Addresses of first entries are compared. A view need not begin where its storage does: "
-    "`untyped_storage().data_ptr()` is the address of the storage.",
-    ru="Сравниваются адреса первых элементов. Представление может начинаться не с начала хранилища: адрес хранилища — "
-    "`untyped_storage().data_ptr()`.",
+    en="A weight that is saved whole was recognised, a view of a part of it was not. Compare `untyped_storage().data_ptr()`: first entries and shapes of a view may be others.",
+    ru="Вес, сохранённый целиком, распознан, а представление его части — нет. Сравнивайте `untyped_storage().data_ptr()`: первый элемент и форма у представления могут быть другими.",
 )
 def compares_first_addresses(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
     firsts = {p.data_ptr() for p in parameters}
@@ -372,3 +415,51 @@ def shares_one_file(f: Function, x: Tensor, parameters: Sequence[Tensor], folder
 def returns_nothing(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> None:
     with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder)):
         f(x)
+
+
+@save_on_disk.mistake(
+    en="Small tensors stay in memory. Every saved tensor has to be in a file, however small.",
+    ru="Малые тензоры остаются в памяти. В файле должен лежать каждый сохранённый тензор, даже самый маленький.",
+)
+def keeps_small_ones(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> object:
+        return t.detach() if t.numel() < 16 else write_file(_copy(t), folder)
+
+    with _hooks_for_files(parameters, write):
+        return f(x)
+
+
+@save_on_disk.mistake(*save_on_disk.mistakes["keeps_small_ones"].says)
+def keeps_single_numbers(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    with _hooks_for_files(parameters, lambda t: write_file(_copy(t), folder) if t.dim() else t.detach()):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="Parameters are recognised as objects or by `_base`. `W.detach()` is another object without a base and lies in the "
+    "same memory: compare `untyped_storage().data_ptr()`.",
+    ru="Параметры распознаются как объекты или по `_base`. `W.detach()` — другой объект, без базы, но в той же памяти: "
+    "сравнивайте `untyped_storage().data_ptr()`.",
+)
+def compares_bases(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def pack(t: Tensor) -> object:
+        known = any(t is p or t._base is p for p in parameters)
+        return t.detach() if known else write_file(_copy(t), folder)
+
+    with saved_tensors_hooks(pack, read_if_file):
+        return f(x)
+
+
+@save_on_disk.mistake(
+    en="float64 numbers are written as float32: half of their digits are lost.",
+    ru="Числа float64 записываются как float32: половина цифр теряется.",
+)
+def writes_float32(f: Function, x: Tensor, parameters: Sequence[Tensor], folder: str) -> Tensor:
+    def write(t: Tensor) -> tuple[object, torch.dtype]:
+        return write_file(t.detach().to(torch.float32, copy=True), folder), t.dtype
+
+    def unpack(packed: Any) -> Any:
+        return packed if isinstance(packed, Tensor) else read_if_file(packed[0]).to(packed[1])
+
+    with _hooks_for_files(parameters, write, unpack):
+        return f(x)

@@ -44,3 +44,8 @@ def count_files(folder: str) -> tuple[int, int]:
     """Return the number of files in a folder, subfolders included, and the sum of their bytes."""
     sizes = [path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()]
     return len(sizes), sum(sizes)
+
+
+def largest_file(folder: str) -> int:
+    """Return the bytes of the largest file in a folder, subfolders included, or 0."""
+    return max((path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()), default=0)

@@ -1,0 +1,702 @@
+# %%
+import os
+import tempfile
+import uuid
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+from autograder.measure import saved_bytes
+
+
+class SelfDeletingTempFile:
+    def __init__(self):
+        self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
+
+    def __del__(self):
+        os.remove(self.name)
+
+
+# %% exercise="save_in_half" verdict="refused"
+# dtype of x
+def save_in_half(f, x):
+    def pack(t):
+        return t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach()
+
+    def unpack(t):
+        return t.to(x.dtype) if t.dtype == torch.float16 else t
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused"
+# small ones left wide
+def save_in_half(f, x):
+    def pack(t):
+        if t.numel() > 10 and t.dtype in (torch.float32, torch.float64):
+            return t.detach().half(), t.dtype
+        return t.detach(), t.dtype
+
+    def unpack(packed):
+        t, dtype = packed
+        return t.to(dtype)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused"
+# only tensors that require grad
+def save_in_half(f, x):
+    def pack(t):
+        if t.requires_grad and t.dtype in (torch.float32, torch.float64):
+            return t.detach().half(), t.dtype
+        return t.detach(), t.dtype
+
+    def unpack(packed):
+        t, dtype = packed
+        return t.to(dtype)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused"
+# byte buffers
+import io
+
+
+def save_in_half(f, x):
+    def pack(t):
+        buffer = io.BytesIO()
+        torch.save(t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach(), buffer)
+        return buffer, t.dtype
+
+    def unpack(packed):
+        buffer, dtype = packed
+        buffer.seek(0)
+        return torch.load(buffer).to(dtype)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_in_half" verdict="refused" mistake="runs_on_a_detached_x"
+# detached result
+def save_in_half(f, x):
+    def pack(t):
+        return (t.detach().half() if t.dtype in (torch.float32, torch.float64) else t.detach()), t.dtype
+
+    with saved_tensors_hooks(pack, lambda p: p[0].to(p[1])):
+        return f(x.detach().requires_grad_())
+
+
+# %% exercise="fix_threshold" verdict="refused"
+# cache after reading
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(x, temp_file.name)
+        return temp_file
+
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        if not hasattr(tensor_or_file, "cache"):
+            tensor_or_file.cache = torch.load(tensor_or_file.name)
+        return tensor_or_file.cache
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused"
+# bytes in a buffer
+import io
+
+
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        buffer = io.BytesIO()
+        torch.save(x, buffer)
+        return buffer
+
+    def unpack_hook(tensor_or_buffer):
+        if isinstance(tensor_or_buffer, torch.Tensor):
+            return tensor_or_buffer
+        tensor_or_buffer.seek(0)
+        return torch.load(tensor_or_buffer)
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused"
+# pickled bytes
+import pickle
+
+
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        return pickle.dumps(x.detach())
+
+    def unpack_hook(packed):
+        return packed if isinstance(packed, torch.Tensor) else pickle.loads(packed)
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="fix_threshold" verdict="refused" mistake="runs_on_a_detached_leaf"
+# hooks around x only
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        temp_file = SelfDeletingTempFile()
+        torch.save(x, temp_file.name)
+        return temp_file
+
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+
+    x = x.detach().requires_grad_()
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# names by id(t)
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, f"{id(t)}.pt")
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# names by data_ptr
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, f"{t.data_ptr()}.pt")
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# scalars in memory
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.dim() == 0 or t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# parameters by _base
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    def pack(t):
+        if any(t is p or t._base is p for p in parameters):
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# named by a counter that starts again
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(len(os.listdir(folder))))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# rounded to float32 in a copy
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().to(torch.float32, copy=True), self.name)
+        self.dtype = t.dtype
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name).to(kept.dtype) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused"
+# a registry holds file and node until the first unpack
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    class Kept:
+        alive = {}
+
+        def __init__(self, t):
+            self.name = os.path.join(folder, str(uuid.uuid4()))
+            torch.save(t.detach().clone(), self.name)
+            node = t.grad_fn
+            Kept.alive[self.name] = (self, node)
+
+        def __del__(self):
+            if os.path.exists(self.name):
+                os.remove(self.name)
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return Kept(t)
+
+    def unpack(kept):
+        if isinstance(kept, torch.Tensor):
+            return kept
+        Kept.alive.pop(kept.name, None)  # from now on the graph alone holds it
+        return torch.load(kept.name)
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="compares_first_addresses"
+# parameters by shape
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    def pack(t):
+        if any(t.shape == p.shape or t.shape == p.shape[::-1] for p in parameters):
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="keeps_small_ones"
+# small ones in memory
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    def pack(t):
+        if t.numel() < 16 or t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        return FileTensor(t, folder)
+
+    def unpack(kept):
+        return torch.load(kept.name) if isinstance(kept, FileTensor) else kept
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="removes_when_unpacking"
+# deleted by a hook on x
+def save_on_disk(f, x, parameters, folder):
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+    names = []
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        name = os.path.join(folder, str(len(names)))
+        torch.save(t.detach().clone(), name)
+        names.append(name)
+        return name
+
+    def unpack(kept):
+        return torch.load(kept) if isinstance(kept, str) else kept
+
+    def clean(grad):
+        for name in names:
+            os.remove(name)
+
+    with saved_tensors_hooks(pack, unpack):
+        y = f(x)
+    if x.requires_grad:
+        x.register_hook(clean)
+    return y
+
+
+# %% exercise="save_on_disk" verdict="refused" mistake="removes_no_file"
+# file objects in an attribute of the function
+class FileTensor:
+    def __init__(self, t, folder):
+        self.name = os.path.join(folder, str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def save_on_disk(f, x, parameters, folder):
+    weights = [p.untyped_storage().data_ptr() for p in parameters]
+    files = []
+
+    def pack(t):
+        if t.untyped_storage().data_ptr() in weights:
+            return t.detach()
+        files.append(FileTensor(t, folder))
+        return len(files) - 1
+
+    def unpack(kept):
+        return torch.load(files[kept].name) if isinstance(kept, int) else kept
+
+    save_on_disk.files = files  # "so that nothing is deleted too early"
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="hide_saved" verdict="refused"
+# waste in backward
+def hide_saved(layers, x):
+    def outer(h):
+        for start in range(0, len(layers), 4):
+            h = checkpoint(torch.nn.Sequential(*layers[start : start + 4]), h, use_reentrant=False)
+        return h
+
+    y = checkpoint(outer, x, use_reentrant=False)
+
+    def waste(grad):
+        junk = [torch.zeros_like(grad) for _ in range(20)]
+        return None
+
+    y.register_hook(waste)
+    return y
+
+
+# %% exercise="hide_saved" verdict="refused"
+# ones at the end of backward
+def hide_saved(layers, x):
+    calls = []
+
+    def outer(h):
+        calls.append(1)
+        junk = [torch.zeros_like(h) for _ in range(18)] if len(calls) > 1 else []
+        for start in range(0, len(layers), 4):
+            h = checkpoint(torch.nn.Sequential(*layers[start : start + 4]), h, use_reentrant=False)
+        return h
+
+    return checkpoint(outer, x, use_reentrant=False)
+
+
+# %% exercise="hide_saved" verdict="refused"
+# wasteful hooks
+class Kept:
+    def __init__(self, t):
+        self.name = os.path.join(tempfile.gettempdir(), str(uuid.uuid4()))
+        torch.save(t.detach().clone(), self.name)
+
+    def __del__(self):
+        os.remove(self.name)
+
+
+def hide_saved(layers, x):
+    def unpack(k):
+        junk = torch.zeros(20, *x.shape, dtype=x.dtype)
+        return torch.load(k.name)
+
+    with saved_tensors_hooks(Kept, unpack):
+        for layer in layers:
+            x = layer(x)
+    return x
+
+
+# %% exercise="hide_saved" verdict="refused" mistake="hides_the_graph"
+# detached
+def hide_saved(layers, x):
+    return torch.nn.Sequential(*layers)(x).detach().requires_grad_()
+
+
+# %% exercise="hide_saved" verdict="refused" mistake="keeps_a_list_of_results"
+# retained grads
+kept_results = []
+
+
+def hide_saved(layers, x):
+    def run(h):
+        for layer in layers:
+            h = layer(h)
+            kept_results.append(h)
+        return h
+
+    return checkpoint(run, x, use_reentrant=False)
+
+
+# %% exercise="count_saved" verdict="refused"
+# graph walked by next_functions
+def count_saved(f, x, parameters):
+    skip = {p.untyped_storage().data_ptr() for p in parameters}
+    kept = {}
+    node = f(x).grad_fn
+    while node is not None:
+        for name in dir(node):
+            if name.startswith("_saved_"):
+                t = getattr(node, name)
+                if isinstance(t, torch.Tensor) and t.untyped_storage().data_ptr() not in skip:
+                    kept[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        node = node.next_functions[0][0] if node.next_functions else None
+    return sum(kept.values())
+
+
+# %% exercise="count_saved" verdict="refused"
+# dropped branches counted
+def count_saved(f, x, parameters):
+    kept = {}
+    weights = {p.untyped_storage().data_ptr() for p in parameters}
+
+    def pack(t):
+        storage = t.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage
+        return t.detach()
+
+    with saved_tensors_hooks(pack, lambda t: t):
+        y = f(x)
+    return sum(storage.nbytes() for storage in kept.values())
+
+
+# %% exercise="count_saved" verdict="refused" mistake="sees_nothing"
+# saved_bytes after the result is gone
+def count_saved(f, x, parameters):
+    with saved_bytes(parameters) as saved:
+        f(x)
+    return saved.now
+
+
+# %% exercise="checkpointed" verdict="refused"
+# two sizes
+def checkpointed(layers, x):
+    size = 10 if len(layers) > 50 else 3
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
+    return x
+
+
+# %% exercise="checkpointed" verdict="refused"
+# logarithm
+import math
+
+
+def checkpointed(layers, x):
+    size = max(1, round(math.log2(max(2, len(layers)))))
+    for start in range(0, len(layers), size):
+        x = checkpoint(torch.nn.Sequential(*layers[start : start + size]), x, use_reentrant=False)
+    return x
+
+
+# %% exercise="checkpointed" verdict="refused" mistake="checkpoints_every_second_layer"
+# every second layer plain
+def checkpointed(layers, x):
+    for i, layer in enumerate(layers):
+        x = checkpoint(layer, x, use_reentrant=False) if i % 2 else layer(x)
+    return x
+
+
+# %% exercise="predict_saved" verdict="refused" mistake="what_lives_anyway_is_free"
+# relu keeps nothing
+predict_saved = {
+    "x.relu()": 0,
+    "x.sin()": 0,
+    "x + 1": 0,
+    "x * 2": 0,
+    "x * x": 0,
+    "x * x.sigmoid()": 65536,
+    "x.sum()": 0,
+    "torch.where(x > 0.5, x, 0.0)": 16384,
+    "x[:2].sin()": 0,
+    "x @ W": 0,
+    "x @ frozen": 0,
+}
+
+
+# %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
+# 
+def notice_edits(f, x):
+    def pack(t):
+        return t.data, t.data._version
+
+    def unpack(packed):
+        t, version = packed
+        if t._version != version:
+            raise RuntimeError("changed in place")
+        return t
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+# %% exercise="notice_edits" verdict="refused" mistake="does_not_look"
+# version at unpack only once
+def notice_edits(f, x):
+    def pack(t):
+        return t.detach()
+
+    def unpack(t):
+        if t._version != t.detach()._version:
+            raise RuntimeError("changed in place")
+        return t
+
+    with saved_tensors_hooks(pack, unpack):
+        return f(x)
+
+
+
+
+# %% exercise="fix_threshold" verdict="refused"
+# names by id(x)
+class NamedFile:
+    def __init__(self, name):
+        self.name = os.path.join(tempfile.gettempdir(), name)
+
+    def __del__(self):
+        if os.path.exists(self.name):
+            os.remove(self.name)
+
+
+def fix_threshold(f, x, threshold):
+    def pack_hook(x):
+        if x.numel() < threshold:
+            return x.detach()
+        temp_file = NamedFile(f"saved-{id(x)}")
+        torch.save(x, temp_file.name)
+        return temp_file
+
+    def unpack_hook(tensor_or_file):
+        if isinstance(tensor_or_file, torch.Tensor):
+            return tensor_or_file
+        return torch.load(tensor_or_file.name)
+
+    with saved_tensors_hooks(pack_hook, unpack_hook):
+        return f(x)
