@@ -494,21 +494,6 @@ def thaws_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="`train()` was called on both networks. It puts every module into training mode, also those that had been in "
-    "evaluation mode.",
-    ru="У обеих сетей вызван метод `train()`. Он переводит в режим обучения все модули, в том числе те, что были в "
-    "режиме оценки.",
-)
-def trains_both(*game: Any) -> None:
-    G, D, opt_G, opt_D, real, ideas = game
-    G.train()
-    D.train()
-    _fill_gradients(G, D, *_losses(G, D, real, ideas))
-    opt_D.step()
-    opt_G.step()
-
-
-@gan_step.mistake(
     en="`D` was put into training mode as a whole. A module of it that had been in evaluation mode is not any more.",
     ru="Сеть `D` целиком переведена в режим обучения. Модуль, который был в режиме оценки, из него вышел.",
 )
@@ -559,5 +544,17 @@ def forgets_to_clear_G(*game: Any) -> None:
     opt_D.zero_grad()
     d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
     g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="The loss of `D` was halved. Asked for is the sum of its two means.",
+    ru="Функция потерь сети `D` поделена пополам, а нужна сумма двух средних.",
+)
+def halves_the_loss_of_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, d_loss / 2, g_loss)
     opt_D.step()
     opt_G.step()
