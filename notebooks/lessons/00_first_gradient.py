@@ -45,7 +45,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 # %% [markdown] tags=["ru"] of="4b11d2fd"
 # ## Одно число, одна производная
 #
-# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. В torch для этого хватает трёх строк.
+# Возьмём $y = x^2$ при $x = 3$. Производная равна $2x$, то есть 6. Чтобы найти её в torch, хватает трёх строк.
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 y = x**2
@@ -213,13 +213,13 @@ plt.show()
 
 
 # %% [markdown] tags=["en"]
-# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`, hence the call above. Lesson 01 has more on it.
+# Where `d` has a peak, `a.grad` is 0; where `d` falls, `a.grad` is negative. Matplotlib turns tensors into NumPy arrays, and torch refuses that for a tensor with `requires_grad=True`, hence `detach()` in the code. Lesson 01 has more on it.
 #
 # ## Derivative of what, by what?
 #
 # `backward()` is called on *one* tensor, the root. What it adds to a `.grad` is the derivative of that root. In the next function `retain_grad()` asks torch to keep the gradient of a tensor that was computed, too. Read the function; do not call it yet.
-# %% [markdown] tags=["ru"] of="67f8687b"
-# Там, где у `d` максимум, значение `a.grad` равно 0, а там, где `d` убывает, значение `a.grad` отрицательно. Matplotlib превращает тензоры в массивы NumPy, но для тензора с `requires_grad=True` torch этого не разрешает, поэтому и нужен был вызов выше. Подробнее об этом — в уроке 01.
+# %% [markdown] tags=["ru"] of="17b6b315"
+# Там, где у `d` максимум, значение `a.grad` равно 0, а там, где `d` убывает, значение `a.grad` отрицательно. Matplotlib превращает тензоры в массивы NumPy, но для тензора с `requires_grad=True` torch этого не разрешает, поэтому в коде и нужен `detach()`. Подробнее об этом — в уроке 01.
 #
 # ## Производная чего и по чему?
 #
@@ -447,7 +447,7 @@ assert loss.item() < 0.1
 # %% [markdown] tags=["en"]
 # The learning rate decides whether this works at all. The function below is a loop from published notes, without an optimizer: two layers, 1000 inputs, the rate $10^{-5}$. There it ran for two steps and printed the first loss only. Six steps, all printed, tell another story.
 # %% [markdown] tags=["ru"] of="c66a7f82"
-# От скорости обучения зависит, сработает ли это вообще. Функция ниже повторяет цикл из опубликованного конспекта, без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Там делали два шага и печатали только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина окажется другой.
+# От скорости обучения зависит, будет ли модель вообще обучаться. Функция ниже повторяет цикл из опубликованного конспекта, без оптимизатора: два слоя, 1000 входов, скорость обучения $10^{-5}$. Там делали два шага и печатали только первое значение функции потерь. Если сделать шесть шагов и напечатать все значения, картина окажется другой.
 # %%
 def six_losses(lr):
     torch.manual_seed(0)

@@ -127,7 +127,7 @@ draw(L)
 # %% [markdown] tags=["ru"] of="a042ec06"
 # ## Шаг за шагом
 #
-# В `next_functions` перечислены рёбра узла: по одной паре на каждый входной тензор. Первое в паре — узел, второе — номер выхода операции прямого прохода. Пройдём вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
+# В `next_functions` перечислены рёбра узла: по одной паре на каждый входной тензор. Первый элемент пары — узел, второй — номер выхода операции прямого прохода. Пройдём вручную по короткой цепочке $d = 2 \sin a + 1$. Чем она заканчивается?
 # %%
 a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
 b = torch.sin(a)
@@ -164,11 +164,11 @@ assert [number for _, number in (first * second).grad_fn.next_functions] == [0, 
 #
 # Мы каждый раз шли по первому ребру: второе, если было, вело в `None`. А если оба ведут к узлам?
 # %% [markdown] tags=["en"]
-# ## Not a tree
+# ## The graph is not a tree
 #
 # Double a number fifteen times: `t = t + t`. How many nodes does the graph have, and how many visits does a walk make that treats it as a tree?
-# %% [markdown] tags=["ru"] of="5365a976"
-# ## Не дерево
+# %% [markdown] tags=["ru"] of="4e814e66"
+# ## Граф — не дерево
 #
 # Удвоим число пятнадцать раз: `t = t + t`. Сколько узлов в графе? И сколько раз их посетит обход, который принимает граф за дерево?
 # %%
@@ -335,7 +335,7 @@ steps(y)
 #
 # Функция ниже повторяет распространённый псевдокод: записать градиент, затем рекурсивно обойти входы. Для $h^2 + 5h$ она вычисляет для $h$ градиент 5, а для $x$ — ничего. В ней три ошибки: градиент присваивается, а не прибавляется; листья пропускаются; каждый путь проходится отдельно.
 #
-# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, форма — `()` или другая, например `(1,)`, тип может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа, причём в отдельной памяти, и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
+# Исправьте её: `run_backward(root)` должна оставить в `.grad` каждого листа то же, что оставил бы `root.backward()`, причём у каждого листа это отдельный тензор без графа. Каждый узел вызывается один раз; `backward()` и `torch.autograd.grad` не используются. В `root` один элемент, форма — `()` или другая, например `(1,)`, тип может быть и float64; до вызова все `.grad` равны `None`. Транслирование (broadcasting) не используется, у каждого узла один выход, так что функции `call(node, gradient)` из ячейки выше достаточно. У узла `AccumulateGrad` есть поле `variable` — его лист; вызов такого узла прибавляет переданный градиент к полю `.grad` листа, причём в отдельной памяти, и возвращает `()`. Можно обойтись без этого вызова и присвоить `.grad` самим.
 # %% answer="run_backward"
 def run_backward(root):
     order, seen = [], set()
@@ -532,7 +532,7 @@ def second_backward():
 #
 # Put what `second_backward()` returns in place of each `...`: a number, and for the keys with `second` either `None`, when the pass runs, or `"RuntimeError"`.
 # %% [markdown] tags=["ru"] of="2b886ed9"
-# ### Упражнение `predict_second_backward`: обратный проход ещё раз
+# ### Упражнение `predict_second_backward`: второй обратный проход
 # *предсказать · ●○○ · 5 минут · 1 балл*
 #
 # Вместо каждого `...` поставьте то, что вернёт `second_backward()`: число, а для ключей с `second` — `None`, если проход выполнился, или `"RuntimeError"`.
@@ -841,11 +841,11 @@ x = torch.tensor(3.0, requires_grad=True)
 once, again = x * 2, x * 2
 assert once.grad_fn is not again.grad_fn
 # %% [markdown] tags=["en"]
-# There are two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the derivative knows nothing of the steps of this function; it belongs to the branch that was taken.
+# There are two divisions for 3, five for 20: the derivative is $1/4$ in one case and $1/32$ in the other. The comparison `x > 1` leaves no node, so the jumps of this function are not in the derivative; it belongs to the branch that was taken.
 #
 # It is often said that `backward()` starts a new graph. It does not: each forward pass builds one, whether or not anything goes backward. Two forward passes make two graphs.
-# %% [markdown] tags=["ru"] of="1db6cc76"
-# Для 3 получилось два деления, для 20 — пять, поэтому производная равна $1/4$ в одном случае и $1/32$ в другом. Для сравнения `x > 1` узла в графе нет, поэтому о скачках этой функции производная ничего не знает: она относится к той ветви, по которой прошло выполнение.
+# %% [markdown] tags=["ru"] of="10c13653"
+# Для 3 получилось два деления, для 20 — пять, поэтому производная равна $1/4$ в одном случае и $1/32$ в другом. Для сравнения `x > 1` узла в графе нет, поэтому скачки этой функции в производной не учитываются: она относится к той ветви, по которой прошло выполнение.
 #
 # Часто говорят, что новый граф начинается с вызова `backward()`. Это не так: новый граф строится при каждом прямом проходе, будет после него обратный или нет. После двух прямых проходов графов два.
 # %% [markdown] tags=["en"]

@@ -37,24 +37,24 @@ from .common import (
         aspect(
             "outputs",
             1,
-            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside [-1, 1], both in the dtype "
+            en="`Clip.apply(x)` returns the clipped tensor and the share of entries outside [−1, 1], both in the dtype "
             "of `x`.",
-            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [-1, 1]; dtype обоих тот же, что "
+            ru="`Clip.apply(x)` возвращает обрезанный тензор и долю элементов вне [−1, 1]; dtype обоих тот же, что "
             "у `x`.",
         ),
         aspect(
             "gradient",
             1,
-            en="The gradient of `x` is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere; `grad_output` itself "
+            en="The gradient of `x` is `grad_output` where `x` lies in [−1, 1] and 0 elsewhere; `grad_output` itself "
             "stays as it was.",
-            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в остальных точках — "
+            ru="Градиент по `x` равен `grad_output` там, где `x` лежит на отрезке [−1, 1], а в остальных точках — "
             "нулю; сам тензор `grad_output` не меняется.",
         ),
         aspect(
             "share_is_constant",
             1,
             en="The clipped tensor requires grad, the share does not.",
-            ru="Обрезанный тензор требует градиента, доля — нет.",
+            ru="Обрезанный тензор требует градиента, доля — нет.",
         ),
     ],
     hints=[
@@ -203,8 +203,8 @@ class number_for_share(Function):
 
 
 @clip_function.mistake(
-    en="The share of the entries inside [-1, 1] was returned. The share outside is asked for.",
-    ru="Возвращается доля элементов внутри отрезка [-1, 1], а нужна доля тех, что лежат вне его.",
+    en="The share of the entries inside [−1, 1] was returned. The share outside is asked for.",
+    ru="Возвращается доля элементов внутри отрезка [−1, 1], а нужна доля тех, что лежат вне его.",
 )
 class share_inside(Function):
     @staticmethod
@@ -295,8 +295,8 @@ class forward_returns_a_list(Function):
 
 
 @clip_function.mistake(
-    en="The ends of the interval were left out: at -1 and 1 the gradient should pass.",
-    ru="Концы отрезка не учтены: в точках -1 и 1 градиент должен проходить.",
+    en="The ends of the interval were left out: at −1 and 1 the gradient should pass.",
+    ru="Концы отрезка не учтены: в точках −1 и 1 градиент должен проходить.",
 )
 class clip_without_the_ends(_Clip):
     @staticmethod
@@ -305,8 +305,8 @@ class clip_without_the_ends(_Clip):
 
 
 @clip_function.mistake(
-    en="The ends of the interval were counted as outside. -1 and 1 lie in [-1, 1].",
-    ru="Концы отрезка сочтены лежащими вне его. Но точки -1 и 1 принадлежат отрезку [-1, 1].",
+    en="The ends of the interval were counted as outside. −1 and 1 lie in [−1, 1].",
+    ru="Концы отрезка отнесены к внешним точкам. Но −1 и 1 принадлежат отрезку [−1, 1].",
 )
 class counts_the_ends(Function):
     @staticmethod
@@ -361,8 +361,8 @@ class share_in_float32(_Clip):
 
 
 @clip_function.mistake(
-    en="Only the entries above 1 are counted in the share. Those below -1 lie outside, too.",
-    ru="В доле учтены только элементы больше 1. Элементы меньше -1 тоже лежат вне отрезка.",
+    en="Only the entries above 1 are counted in the share. Those below −1 lie outside too.",
+    ru="В доле учтены только элементы больше 1. Элементы меньше −1 тоже лежат вне отрезка.",
 )
 class counts_one_side(_Clip):
     @staticmethod

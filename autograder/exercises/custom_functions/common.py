@@ -23,7 +23,7 @@ EACH_CALL = aspect(
     "each_call",
     0,
     en="`forward` leaves its input as it was, and a second call of `apply` does not touch what the first one needs.",
-    ru="`forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
+    ru="Метод `forward` не меняет свой вход, а второй вызов `apply` не портит того, что нужно первому.",
 )
 
 SECOND_ASPECTS = [

@@ -342,8 +342,10 @@ class without_the_three(_Cube):
 
 
 @cube_function.mistake(
-    en="`jvp` changes the tangent in place. It belongs to the caller, and torch.func refuses: return a new tensor.",
-    ru="`jvp` меняет касательный вектор на месте. Это чужой тензор, и torch.func такого не допускает: верните новый.",
+    en="`jvp` changes the tangent in place. It belongs to the caller, and torch.func refuses: a new tensor has to be "
+    "returned.",
+    ru="В `jvp` касательный вектор изменён на месте. Это чужой тензор, и torch.func такого не допускает: вернуть нужно "
+    "новый.",
 )
 class jvp_edits_the_tangent(_Cube):
     generate_vmap_rule = True
@@ -354,8 +356,8 @@ class jvp_edits_the_tangent(_Cube):
 
 
 @cube_function.mistake(
-    en="`save_for_backward` is not called: in `backward` the tuple `saved_tensors` is empty.",
-    ru="Не вызван `save_for_backward`: в `backward` кортеж `saved_tensors` пуст.",
+    en="`save_for_backward` was not called, so the tuple `saved_tensors` is empty in `backward`.",
+    ru="Не вызван метод `save_for_backward`, поэтому в `backward` кортеж `saved_tensors` пуст.",
 )
 class saves_for_forward_alone(_Cube):
     generate_vmap_rule = True

@@ -42,13 +42,13 @@ from .common import (
             "derivative",
             1,
             en="`Exp.apply(x)` is the exponential, and its gradient is `grad_output` times the derivative.",
-            ru="`Exp.apply(x)` — экспонента, а её градиент равен `grad_output`, умноженному на производную.",
+            ru="`Exp.apply(x)` — экспонента, а её градиент равен `grad_output`, умноженному на производную.",
         ),
         aspect(
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "bytes_kept",
@@ -57,6 +57,7 @@ from .common import (
             "bytes of the result are alive.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64, когда вход снаружи уже не нужен, в памяти остаётся "
             "только результат.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "result_edited_before_backward",
@@ -177,8 +178,8 @@ class exponential_twice(Function):
 
 
 @exp_function.mistake(
-    en="The numbers are cut off (`clamp`) before or after the exponential: for 20 or -20 another value comes out.",
-    ru="Числа обрезаны (`clamp`) до или после экспоненты: для 20 или -20 получается другое значение.",
+    en="The numbers are cut off (`clamp`) before or after the exponential: for 20 or −20 another value comes out.",
+    ru="Числа обрезаны (`clamp`) до или после экспоненты: для 20 или −20 получается другое значение.",
 )
 class cuts_off(Function):
     @staticmethod

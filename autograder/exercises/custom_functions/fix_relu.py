@@ -37,7 +37,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
     ],
     hints=[
@@ -47,7 +47,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         ),
         Text(
             "Compare both on `torch.tensor([-1.0, 0.0, 2.0])`. The missing `@` is a slip, and it changes nothing.",
-            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
+            "Сравните обе функции на `torch.tensor([-1.0, 0.0, 2.0])`. Пропущенный `@` — описка, она ни на что не "
             "влияет.",
         ),
         Text(
@@ -246,8 +246,8 @@ class drops_the_clone(Function):
 @fix_relu.mistake(
     en="Small positive numbers count as 0: they get no gradient. With `torch.relu` every positive number passes its "
     "gradient on, however small.",
-    ru="Малые положительные числа приняты за 0: градиента у них нет. В `torch.relu` любое положительное число, даже "
-    "самое малое, пропускает градиент.",
+    ru="Малые положительные числа приняты за 0: градиента у них нет. У `torch.relu` градиент проходит при любом "
+    "положительном числе, даже самом малом.",
 )
 class draws_the_border_above_zero(Function):
     @staticmethod

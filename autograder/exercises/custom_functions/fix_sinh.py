@@ -40,7 +40,7 @@ from .common import (
         Text(
             "Recording is off inside `forward`, so `e` and `i` are constants there. An input that was saved comes back "
             "from `saved_tensors` connected to the graph; so does an output.",
-            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
+            "Внутри `forward` отслеживание выключено, поэтому `e` и `i` — константы. Сохранённый вход возвращается из "
             "`saved_tensors` вместе со своим местом в графе, и выход тоже.",
         ),
         Text(

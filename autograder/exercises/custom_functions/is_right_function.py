@@ -259,7 +259,7 @@ def _run_answer(answer: Any, function: Any, right: bool) -> object:
         Text(
             "Value against the formula; `gradcheck` with float64, both signs of `x`, `x` and `k` different; "
             "`gradgradcheck`; and a `grad_output` of your own, compared with its copy after a plain backward pass.",
-            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
+            "Значение — с формулой; `gradcheck` на float64 с обоими знаками `x` и разными `x` и `k`; "
             "`gradgradcheck`; и собственный `grad_output`, который после обычного обратного прохода сравнивают с "
             "его копией.",
         ),
@@ -361,9 +361,9 @@ def calls_an_instance(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="Only `gradcheck` decides. It compares `backward` with `forward`, so a wrong value with its right derivative "
+    en="The test relies on `gradcheck` alone. It compares `backward` with `forward`, so a wrong value with its right derivative "
     "would pass; nor does it look at second derivatives or at `grad_output` afterwards.",
-    ru="Решает одна `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение с верной для него "
+    ru="Проверка сводится к `gradcheck`. Она сравнивает `backward` с `forward`, поэтому неверное значение с верной для него "
     "производной прошло бы; вторую производную и то, изменился ли `grad_output`, она тоже не проверяет.",
 )
 def gradcheck_alone(function: Any) -> bool:
@@ -371,9 +371,9 @@ def gradcheck_alone(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="Only `gradcheck` and `gradgradcheck` decide. Neither compares the value with the formula, and whether "
+    en="The test relies on `gradcheck` and `gradgradcheck` alone. Neither compares the value with the formula, and whether "
     "`grad_output` was changed has to be checked by the test itself.",
-    ru="Решают только `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а не "
+    ru="Проверка сводится к `gradcheck` и `gradgradcheck`. Ни та, ни другая не сравнивает значение с формулой, а не "
     "изменился ли `grad_output`, тест должен проверить сам.",
 )
 def both_gradchecks_alone(function: Any) -> bool:
@@ -460,7 +460,8 @@ def only_the_value(function: Any) -> bool:
 
 
 @is_right_function.mistake(
-    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong alone.",
+    en="Of the second derivatives only the one by `k` and `k` is compared. The one by `x` and then `k` can be wrong "
+    "alone.",
     ru="Из вторых производных сравнивается только производная по `k` и `k`. Неверной может быть и одна лишь "
     "производная сначала по `x`, а потом по `k`.",
 )

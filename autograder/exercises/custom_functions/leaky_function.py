@@ -57,7 +57,7 @@ from .common import (
         Text(
             "`g = grad_output` and `grad_output.detach()` are the same memory under another name. A new tensor comes "
             "from `clone()`, `torch.where` or a multiplication.",
-            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
+            "`g = grad_output` и `grad_output.detach()` — та же память под другим именем. Новый тензор дают `clone()`, "
             "`torch.where` и умножение.",
         ),
         Text(
@@ -156,7 +156,7 @@ class divides_back(_Leaky):
 @leaky_function.mistake(
     en="The gradient comes back unscaled: what was multiplied by `slope` is another tensor. `grad_input[x < 0]` on its "
     "own is a copy, too.",
-    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
+    ru="Градиент возвращается без умножения: на `slope` умножен другой тензор. Отдельно взятый `grad_input[x < 0]` — "
     "тоже копия.",
 )
 class returns_the_original(_Leaky):
@@ -210,8 +210,8 @@ class mask_instead_of_slope(_Leaky):
 
 
 @leaky_function.mistake(
-    en="Where the input is negative, `slope` itself stands in the gradient. `grad_output` has to be multiplied by it.",
-    ru="Там, где вход отрицателен, в градиенте стоит сам `slope`. На него нужно умножить `grad_output`.",
+    en="Where the input is negative, `slope` itself stands in the gradient. It has to be multiplied by `grad_output`.",
+    ru="Там, где вход отрицателен, в градиенте стоит само число `slope`. Его нужно умножить на `grad_output`.",
 )
 class writes_the_slope(_Leaky):
     @staticmethod
@@ -220,8 +220,8 @@ class writes_the_slope(_Leaky):
 
 
 @leaky_function.mistake(
-    en="`backward` returns the derivative alone, `slope` and 1. `grad_output` has to be multiplied in.",
-    ru="`backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
+    en="`backward` returns the derivative alone, `slope` and 1. It has to be multiplied by `grad_output`.",
+    ru="Метод `backward` возвращает только производную: `slope` и 1. Её нужно умножить на `grad_output`.",
 )
 class slopes_alone(_Leaky):
     @staticmethod

@@ -24,12 +24,12 @@ from autograder.language import Text
             "Inside `forward` recording is off, although the inputs keep their flags. `backward` is recorded only when "
             "somebody asked for it. Without `apply` a `forward` is an ordinary function.",
             "Внутри `forward` отслеживание выключено, хотя флаги у входов прежние. `backward` записывается, только "
-            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
+            "если об этом попросили. Без `apply` метод `forward` — обычная функция.",
         ),
         Text(
             "At the kink each operation has its own choice: `relu` and `where` agree, `clamp` and `maximum` each "
             "answer something else, and one of these is the middle between 0 and 1.",
-            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
+            "На изломе у каждой операции свой выбор: `relu` и `where` отвечают одинаково, `clamp` и `maximum` — каждый "
             "по-своему, и один из ответов лежит посередине между 0 и 1.",
         ),
     ],
@@ -79,7 +79,8 @@ predict_function.wrong(
     {"a.requires_grad in forward": False},
     en="The inputs were expected to arrive detached. Recording is off, but each input is the very tensor with its own "
     "flag.",
-    ru="Входы сочтены отсоединёнными. Отслеживание действительно выключено, но сами входы те же, с прежними флагами.",
+    ru="Входы приняты за отсоединённые тензоры. Отслеживание действительно выключено, но сами входы те же, с прежними "
+    "флагами.",
 )
 
 
@@ -88,7 +89,8 @@ predict_function.wrong(
     {"recording in backward": True},
     en="The operations in `backward` were expected to be recorded always. They are recorded only for a call with "
     "`create_graph=True`.",
-    ru="Операции в `backward` сочтены записанными всегда. Но они записываются только при вызове с `create_graph=True`.",
+    ru="Ожидалось, что операции в `backward` записываются всегда. Но они записываются только при вызове с "
+    "`create_graph=True`.",
 )
 
 
@@ -156,8 +158,7 @@ predict_function.wrong(
     {"clamp at 0": 0.0, "maximum at 0": 0.0},
     en="One and the same derivative was expected of all operations at the kink. Their values agree there; their "
     "derivatives do not.",
-    ru="На изломе всем операциям приписана одна и та же производная. Но одинаковы там только значения, а производные "
-    "различаются.",
+    ru="Не учтено, что на изломе у операций одинаковы только значения, а производные различаются.",
 )
 
 
@@ -171,7 +172,8 @@ predict_function.wrong(
 predict_function.wrong(
     "all_kinks_are_half",
     {"relu at 0": 0.5, "clamp at 0": 0.5, "where at 0": 0.5},
-    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses that.",
+    en="Every kink has the derivative 0.5 here, the mean of both sides. Of these four operations one alone chooses "
+    "that.",
     ru="На каждом изломе производная здесь равна 0.5, среднему двух односторонних. Из этих четырёх операций так "
     "поступает только одна.",
 )

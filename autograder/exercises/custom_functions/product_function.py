@@ -64,7 +64,7 @@ class _ReadCounter(TorchDispatchMode):
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
         aspect(
             "gradients",
@@ -81,6 +81,7 @@ class _ReadCounter(TorchDispatchMode):
             "counts operations that read the other input: only that gradient needs it.)",
             ru="Если один из входов не требует градиента, `backward` не выполняет операций для его градиента. "
             "(Проверка считает операции с другим входом: он нужен только для этого градиента.)",
+            measured=Text("Operations that read the other input", "Операций, читающих другой вход"),
         ),
     ],
     hints=[
@@ -391,7 +392,7 @@ class takes_the_mean(_SummedBy):
 
 @product_function.mistake(
     en="The gradient of an input of shape `()` is the mean. The input meets every entry, so it is the sum.",
-    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
+    ru="Градиент входа формы `()` — среднее. Такой вход участвует в каждом элементе, поэтому нужна сумма.",
 )
 class takes_the_mean_for_a_number(_SummedBy):
     @staticmethod

@@ -26,7 +26,7 @@ from .common import (
 
 
 @exercise(
-    title=Text("A gradient turned round", "Обращение градиента"),
+    title=Text("Gradient reversal", "Обращение градиента"),
     kind="complete",
     asks="Reverse",
     asks_for="class",
@@ -52,13 +52,13 @@ from .common import (
     hints=[
         Text(
             "`apply` gets two arguments. How many entries does `backward` return, and which of them is no gradient?",
-            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
+            "`apply` получает два аргумента. Сколько значений возвращает `backward`, и какое из них — не градиент?",
         ),
         Text(
             "A number goes onto `ctx` as an attribute. An input returned as it is becomes a view, and torch refuses to "
             "change that in place; a copy is no view.",
             "Число записывают в атрибут `ctx`. Вход, возвращённый как есть, становится представлением, и менять его на "
-            "месте torch не даёт; копия — не представление.",
+            "месте torch не даёт; копия — не представление.",
         ),
         Text(
             "ctx.factor = factor\nreturn x.clone()\n\nreturn ..., None",
@@ -225,9 +225,10 @@ class returns_detached(_Reverse):
 
 
 @reverse_function.mistake(
-    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands first.",
-    ru="`backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому аргументу "
-    "`apply`.",
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
+    "first.",
+    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
+    "аргументу `apply`.",
 )
 class reverse_in_wrong_order(_Reverse):
     @staticmethod

@@ -35,7 +35,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
             2,
             en="Gradients are right whichever name is used afterwards, that of the result or that of the input, and "
             "`backward` leaves `grad_output` as it was.",
-            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; "
+            ru="Градиенты верны, какое бы из двух имён ни использовали дальше, имя результата или имя входа; метод "
             "`backward` не меняет `grad_output`.",
         ),
     ],
@@ -47,7 +47,7 @@ from .common import STATE_OUTSIDE_CTX, Function, apply, error_text, gradients, r
         Text(
             "`ctx.mark_dirty(x)` says so. A marked input has to be returned, and it is then the same tensor before and "
             "after.",
-            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
+            "Об этом сообщает `ctx.mark_dirty(x)`. Отмеченный вход нужно вернуть, тогда вход и результат — один и "
             "тот же тензор.",
         ),
         Text(
@@ -192,9 +192,10 @@ class passes_unscaled(Function):
 
 
 @scale_function.mistake(
-    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands first.",
-    ru="`backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому аргументу "
-    "`apply`.",
+    en="`backward` returns its two entries in the wrong order: that of `x`, the first argument of `apply`, stands "
+    "first.",
+    ru="Метод `backward` возвращает два значения не в том порядке: первым должен стоять градиент по `x`, первому "
+    "аргументу `apply`.",
 )
 class entries_in_wrong_order(Function):
     @staticmethod
@@ -227,8 +228,10 @@ class divides_new_by_old(Function):
 
 
 @scale_function.mistake(
-    en="`backward` divides by `factor`. The derivative of `factor * x` is `factor`, on the way back as well.",
-    ru="`backward` делит на `factor`. Производная `factor * x` равна `factor`, и на обратном проходе тоже.",
+    en="The gradient is divided by `factor` in `backward`. The derivative of `factor * x` is `factor`, on the way back "
+    "as well.",
+    ru="В `backward` градиент делится на `factor`. Производная `factor * x` равна `factor`, и на обратном проходе "
+    "тоже.",
 )
 class divides_the_gradient(Function):
     @staticmethod

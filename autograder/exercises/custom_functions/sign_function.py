@@ -27,15 +27,15 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         aspect(
             "surrogate",
             2,
-            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [-1, 1] and 0 elsewhere.",
-            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [-1, 1], а в "
-            "остальных точках — нулю.",
+            en="The value is the sign, and the gradient is `grad_output` where `x` lies in [−1, 1] and 0 elsewhere.",
+            ru="Значение — знак числа, а градиент равен `grad_output` там, где `x` лежит на отрезке [−1, 1], а в "
+            "остальных точках — нулю.",
         ),
         aspect(
             "grad_output_after",
             1,
             en="`backward` leaves the tensor `grad_output` as it was.",
-            ru="`backward` не меняет тензор `grad_output`.",
+            ru="Метод `backward` не меняет тензор `grad_output`.",
         ),
     ],
     hints=[
@@ -45,7 +45,7 @@ from .common import EACH_CALL, OVERWRITES_INPUT, STATE_OUTSIDE_CTX, Function, ob
         ),
         Text(
             "`backward` needs `x` to know where it lies. `x.abs() <= 1` is a mask.",
-            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
+            "Чтобы знать, где лежит `x`, `backward` должен его получить. `x.abs() <= 1` — маска.",
         ),
         Text(
             "ctx.save_for_backward(x)\nreturn x.sign()\n\n(x,) = ctx.saved_tensors\nreturn grad_output * ...",
@@ -112,8 +112,8 @@ class true_derivative(_Sign):
 
 
 @sign_function.mistake(
-    en="The gradient passes everywhere. Outside [-1, 1] it should be 0.",
-    ru="Градиент проходит всюду. Вне [-1, 1] он должен быть равен 0.",
+    en="The gradient passes everywhere. Outside [−1, 1] it should be 0.",
+    ru="Градиент проходит всюду. Вне [−1, 1] он должен быть равен 0.",
 )
 class passes_everywhere(_Sign):
     @staticmethod
@@ -122,8 +122,8 @@ class passes_everywhere(_Sign):
 
 
 @sign_function.mistake(
-    en="The ends of the interval were left out: at -1 and 1 the gradient should pass.",
-    ru="Концы отрезка не учтены: в точках -1 и 1 градиент должен проходить.",
+    en="The ends of the interval were left out: at −1 and 1 the gradient should pass.",
+    ru="Концы отрезка не учтены: в точках −1 и 1 градиент должен проходить.",
 )
 class without_the_ends(_Sign):
     @staticmethod
@@ -132,8 +132,8 @@ class without_the_ends(_Sign):
 
 
 @sign_function.mistake(
-    en="Only one end of the interval is checked. The gradient should be 0 both below -1 and above 1.",
-    ru="Проверяется только один конец отрезка: градиент должен быть равен 0 и левее -1, и правее 1.",
+    en="Only one end of the interval is checked. The gradient should be 0 both below −1 and above 1.",
+    ru="Проверяется только один конец отрезка: градиент должен быть равен 0 и левее −1, и правее 1.",
 )
 class one_sided(_Sign):
     @staticmethod
@@ -149,8 +149,8 @@ class other_side(_Sign):
 
 
 @sign_function.mistake(
-    en="The mask is the wrong way round: the gradient passes outside [-1, 1].",
-    ru="Маска перевёрнута: градиент проходит вне [-1, 1].",
+    en="The mask is the wrong way round: the gradient passes outside [−1, 1].",
+    ru="Маска перевёрнута: градиент проходит вне [−1, 1].",
 )
 class passes_outside(_Sign):
     @staticmethod
@@ -159,8 +159,8 @@ class passes_outside(_Sign):
 
 
 @sign_function.mistake(
-    en="The mask is made from `grad_output`. It is `x` that has to lie in [-1, 1].",
-    ru="Маска построена по `grad_output`. Лежать на отрезке [-1, 1] должен `x`.",
+    en="The mask is made from `grad_output`. It is `x` that has to lie in [−1, 1].",
+    ru="Маска построена по `grad_output`. Лежать на отрезке [−1, 1] должен `x`.",
 )
 class mask_of_grad_output(_Sign):
     @staticmethod
@@ -169,8 +169,8 @@ class mask_of_grad_output(_Sign):
 
 
 @sign_function.mistake(
-    en="The value at 0 is 1 or -1. `x.sign()` is 0 there.",
-    ru="Значение в нуле равно 1 или -1, а у `x.sign()` там 0.",
+    en="The value at 0 is 1 or −1. `x.sign()` is 0 there.",
+    ru="Значение в нуле равно 1 или −1, а у `x.sign()` там 0.",
 )
 class zero_is_negative(Function):
     @staticmethod
@@ -196,9 +196,9 @@ class zero_is_positive(Function):
 
 
 @sign_function.mistake(
-    en="The gradient was clipped to [-1, 1]. It is `x` that decides where `grad_output` passes, and it passes "
+    en="The gradient was clipped to [−1, 1]. It is `x` that decides where `grad_output` passes, and it passes "
     "unchanged.",
-    ru="До [-1, 1] обрезан сам градиент. Но решает `x`: там, где он лежит на этом отрезке, `grad_output` проходит без "
+    ru="До [−1, 1] обрезан сам градиент. Но решает `x`: там, где он лежит на этом отрезке, `grad_output` проходит без "
     "изменений.",
 )
 class clips_the_gradient(_Sign):
@@ -208,9 +208,9 @@ class clips_the_gradient(_Sign):
 
 
 @sign_function.mistake(
-    en="`backward` looks at the result, which is always -1, 0 or 1. Whether `x` lies in [-1, 1] only `x` itself can "
+    en="`backward` looks at the result, which is always −1, 0 or 1. Whether `x` lies in [−1, 1] only `x` itself can "
     "tell.",
-    ru="Метод `backward` судит по результату, а он всегда равен -1, 0 или 1. Лежит ли `x` на отрезке [-1, 1], видно "
+    ru="Метод `backward` судит по результату, а он всегда равен −1, 0 или 1. Лежит ли `x` на отрезке [−1, 1], видно "
     "только по самому `x`.",
 )
 class looks_at_the_result(Function):

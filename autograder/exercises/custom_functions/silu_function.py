@@ -47,6 +47,7 @@ from .common import (
             "holds, and the bytes of the result.",
             ru=f"После прямого прохода по {MEMORY_ENTRIES} числам float64 в памяти остаются только результат и вход, который "
             "хранит вызывающий код.",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect("second", 2, *SECOND_ASPECTS[2].says),
     ],
@@ -59,7 +60,7 @@ from .common import (
         Text(
             "Save `x` alone and compute the sigmoid twice: once forward, once backward, there with recorded operations. "
             "The derivative is that of a product.",
-            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
+            "Сохраните только `x` и вычислите сигмоиду дважды: в прямом проходе и в обратном, там — обычными "
             "операциями torch. Дифференцируйте по правилу произведения.",
         ),
         Text(

@@ -37,7 +37,7 @@ from .common import (
             "unchanged",
             0,
             en="`forward` leaves its input, and `backward` the tensor `grad_output`, as they were.",
-            ru="`forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
+            ru="Метод `forward` не меняет свой вход, а `backward` — тензор `grad_output`.",
         ),
         aspect(
             "two_calls",
@@ -252,7 +252,8 @@ class square_local(Function):
 
 
 @square_function.mistake(
-    en="`save_for_backward` gets `x.data`. That tensor has a version counter of its own: a change of `x` goes unnoticed.",
+    en="`save_for_backward` gets `x.data`. That tensor has a version counter of its own: a change of `x` goes "
+    "unnoticed.",
     ru="В `save_for_backward` передан `x.data`. У этого тензора свой счётчик версий: изменение `x` остаётся "
     "незамеченным.",
 )
@@ -268,8 +269,9 @@ class saves_data(Function):
 
 
 @square_function.mistake(
-    en="The input is computed back from the result. A root does not know the sign: negative inputs get a wrong gradient.",
-    ru="Вход восстановлен по результату. Корень не знает знака: у отрицательных входов градиент неверен.",
+    en="The input is computed back from the result. A root does not know the sign: negative inputs get a wrong "
+    "gradient.",
+    ru="Вход восстановлен по результату. Но корень не различает знаков: у отрицательных входов градиент неверен.",
 )
 class root_of_the_result(Function):
     @staticmethod

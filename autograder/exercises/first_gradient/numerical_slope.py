@@ -39,7 +39,7 @@ Function = Callable[[Tensor], Tensor]
         ),
         Text(
             "Rise over run: the rise is `f(x + h) - f(x - h)`, the run is the distance from `x - h` to `x + h`.",
-            "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
+            "Приращение функции надо разделить на приращение аргумента: первое — `f(x + h) - f(x - h)`, второе — "
             "расстояние от `x - h` до `x + h`.",
         ),
         Text("rise = f(x + h) - f(x - h)\nreturn rise / ...", "rise = f(x + h) - f(x - h)\nreturn rise / ..."),

@@ -23,7 +23,7 @@ from autograder.language import Text
         Text(
             "Begin at the end: the derivative of `out` by itself. Then `z`: `out` is the mean of its four entries, so "
             "what does one of them contribute? Then `y`.",
-            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
+            "Начните с конца: производная `out` по самому себе. Затем `z`: `out` — среднее четырёх его элементов; "
             "какой вклад вносит один из них? Затем `y`.",
         ),
         Text(
@@ -94,5 +94,5 @@ predict_chain.wrong(
     "nothing_at_the_root",
     {"out.grad": None},
     en="`out.grad` was expected to be empty. `retain_grad()` keeps the gradient of any tensor, the root's as well.",
-    ru="Поле `out.grad` сочтено пустым. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
+    ru="Ожидалось, что поле `out.grad` пусто. Но `retain_grad()` сохраняет градиент любого тензора, в том числе корня.",
 )

@@ -89,6 +89,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
             "layers, 3 batches).",
             ru="Не считая предсказаний, одновременно существует не больше 4 активаций одного батча (байты; 4 скрытых "
             "слоя, 3 батча).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     rtol=1e-5,
@@ -101,7 +102,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
         Text(
             "`with torch.no_grad():` puts recording back by itself. The mode is an attribute, `training`, of each "
             "module: remember it module by module.",
-            "Блок `with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` "
+            "Блок `with torch.no_grad():` сам возвращает прежнее состояние записи. Режим — это атрибут `training` "
             "каждого модуля: запомните его для всех модулей.",
         ),
         Text(

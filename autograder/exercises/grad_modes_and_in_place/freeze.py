@@ -56,7 +56,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             en="The parameters of the first `k` layers do not require grad; every other flag, `training` included, is "
             "as it was, and the parameters are the same objects.",
             ru="Параметры первых `k` слоёв не требуют градиента; все остальные флаги, включая `training`, прежние, а "
-            "параметры — те же объекты.",
+            "параметры — те же объекты.",
         ),
         aspect(
             "returned",
@@ -79,6 +79,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
             "hidden layers, 2 of them frozen).",
             ru="Прямой проход не хранит активаций замороженных слоёв (байты; 4 скрытых слоя с выходами по 64 × 32 "
             "чисел, 2 слоя заморожены).",
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     hints=[
@@ -90,7 +91,7 @@ def _measure_saved(freezing: Callable[[Any, int], object]) -> AtMost:
         Text(
             "A module is not a tensor: it has the method `requires_grad_`. And an optimizer moves whatever has "
             "something in `.grad`, frozen or not.",
-            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
+            "Модуль — не тензор: у него есть метод `requires_grad_`. А оптимизатор сдвигает всё, у чего в `.grad` "
             "что-то есть, заморожено оно или нет.",
         ),
         Text(

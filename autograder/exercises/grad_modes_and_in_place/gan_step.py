@@ -77,7 +77,7 @@ def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
         Text(
             "Moving a step down is half of it. Whose `.grad` do `d_loss` and `g_loss` write into besides? Compare "
             "`.grad` after one backward pass and after both.",
-            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
+            "Передвинуть шаг вниз — это половина дела. В чьи ещё `.grad` пишут `d_loss` и `g_loss`? Сравните "
             "`.grad` после одного обратного прохода и после обоих.",
         ),
         Text(

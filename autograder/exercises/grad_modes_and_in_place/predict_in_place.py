@@ -20,19 +20,19 @@ from autograder.language import Text
         Text(
             "For each line: what does the derivative of the first operation need, its input, its output or neither? Is "
             "it that tensor which is edited?",
-            "Для каждой строки: что нужно, чтобы вычислить производную первой операции, — её вход, её выход или "
+            "Для каждой строки: что нужно, чтобы вычислить производную первой операции, — её вход, её выход или "
             "ничего? И этот ли тензор меняют?",
         ),
         Text(
             "`h ** 2` needs `h`, `h.sqrt()` needs its result, `h * k` needs `k`. A leaf that requires grad, a view of "
             "it and the parts that `unbind` makes of a result may not be edited at all.",
-            "Для `h ** 2` нужен `h`, для `h.sqrt()` — результат, для `h * k` — `k`. Лист, который требует градиента, "
+            "Для `h ** 2` нужен `h`, для `h.sqrt()` — результат, для `h * k` — `k`. Лист, который требует градиента, "
             "его представление и части результата, которые вернул `unbind`, менять нельзя вовсе.",
         ),
         Text(
             "An edit that is allowed is recorded: `y.mul_(3)` multiplies the gradient by 3, `y.add_(1)` by 1, and "
             "`y[0] = 7` leaves 0 at its place.",
-            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = "
+            "Разрешённое изменение записывается: `y.mul_(3)` умножает градиент на 3, `y.add_(1)` — на 1, а `y[0] = "
             "7` даёт на этом месте 0.",
         ),
     ],
@@ -66,8 +66,8 @@ predict_in_place.wrong(
     {"y = h ** 2; y.mul_(3)": "RuntimeError"},
     en="Every edit of a result was expected to fail. But `h ** 2` saved `h`, not `y`: the edit of `y` is recorded, and "
     "the gradient is $3 \\cdot 2x$.",
-    ru="Изменение результата сочтено ошибкой. Но операция `h ** 2` сохранила `h`, а не `y`: изменение `y` записано, и "
-    "градиент равен $3 \\cdot 2x$.",
+    ru="Здесь ожидалась ошибка, но операция `h ** 2` сохранила `h`, а не `y`: изменение `y` записано, и градиент равен "
+    "$3 \\cdot 2x$.",
 )
 
 
@@ -96,8 +96,8 @@ predict_in_place.wrong(
     {"y = h.sqrt(); y.add_(1)": [0.5, 0.25]},
     en="Adding 1 to the result of `sqrt` was taken for harmless, since the derivative of the addition is 1. But `sqrt` "
     "saved that very result for its own derivative.",
-    ru="Прибавление 1 к результату `sqrt` сочтено безвредным, ведь производная сложения равна 1. Но операция `sqrt` "
-    "сохранила этот самый результат для своей производной.",
+    ru="Не учтено, что операция `sqrt` сохранила свой результат для собственной производной. Прибавлять 1 к результату "
+    "`sqrt` нельзя, хотя производная сложения и равна 1.",
 )
 
 
@@ -125,8 +125,7 @@ predict_in_place.wrong(
     {"y = h * k; k.add_(1)": [3.0, 5.0]},
     en="The edit of a constant was taken for harmless. The derivative of `h * k` with respect to `h` is `k`, so the "
     "constant is what was saved.",
-    ru="Изменение константы сочтено безвредным. Но производная `h * k` по `h` равна `k`, то есть сохранена как раз "
-    "константа.",
+    ru="Не учтено, что сохранена как раз константа: производная `h * k` по `h` равна `k`.",
 )
 
 
@@ -155,8 +154,8 @@ predict_in_place.wrong(
     {"y = h.relu_().relu_()": [1.0, 1.0]},
     en="The second `relu_()` was taken for harmless, since it changes no number. The counter counts edits, not "
     "differences, and the first one had saved its result.",
-    ru="Второй вызов `relu_()` сочтён безвредным, раз числа не меняются. Но счётчик считает сами изменения, а "
-    "результат первого вызова сохранён.",
+    ru="Не учтено, что счётчик считает сами изменения. Второй вызов `relu_()` не меняет чисел, но меняет версию "
+    "тензора, сохранённого первым.",
 )
 
 
@@ -165,7 +164,7 @@ predict_in_place.wrong(
     {"y = h; h[0].mul_(10)": "RuntimeError"},
     en="An edit through a view was expected to fail because the memory is shared. Autograd follows it: `h` gets a new "
     "node, and the gradient is exact.",
-    ru="Изменение через представление сочтено запрещённым, раз память общая. Но autograd его учитывает: у тензора `h` "
+    ru="Здесь ожидалась ошибка, раз память общая. Но autograd учитывает изменения через представление: у тензора `h` "
     "появляется новый узел, и градиент точен.",
 )
 
@@ -195,8 +194,8 @@ predict_in_place.wrong(
     {"x.add_(1); y = x * 2": [2.0, 2.0]},
     en="A leaf that requires grad was taken for editable while operations are recorded. It would become a non-leaf, "
     "and torch refuses that.",
-    ru="Изменение листа, который требует градиента, при включённой записи сочтено допустимым. Но torch его запрещает: "
-    "лист стал бы нелистовым тензором.",
+    ru="Не учтено, что лист, который требует градиента, нельзя менять при включённой записи: он стал бы нелистовым "
+    "тензором.",
 )
 
 
@@ -204,8 +203,7 @@ predict_in_place.wrong(
     "views_of_leaves_may_be_edited",
     {"x[0].mul_(10); y = x * 2": [20.0, 2.0]},
     en="The edit of a leaf through a view was taken for legal. A view of a leaf is refused as the leaf itself is.",
-    ru="Изменение листа через представление сочтено допустимым. Но представление листа менять запрещено так же, как и "
-    "сам лист.",
+    ru="Не учтено, что представление листа менять запрещено так же, как и сам лист.",
 )
 
 
@@ -240,7 +238,7 @@ predict_in_place.wrong(
     {"y = h * 3; y[0] = 7": "RuntimeError"},
     en="Writing into a part of a result was expected to fail. Multiplication by a number saved nothing, so the edit is "
     "recorded and the rest goes on.",
-    ru="Изменение части результата сочтено ошибкой. Но умножение на число ничего не сохранило: изменение записано, и "
+    ru="Здесь ожидалась ошибка, но умножение на число ничего не сохранило: изменение части результата записано, и "
     "вычисления идут дальше.",
 )
 

@@ -18,7 +18,7 @@ from autograder.language import Text
     hints=[
         Text(
             "Ask of each line: which mode is on at that moment, and does the line make a new result or use an old one?",
-            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
+            "Спросите о каждой строке: какой режим включён в этот момент и что делает строка — создаёт новый "
             "результат или берёт старый?",
         ),
         Text(
@@ -74,7 +74,7 @@ predict_modes.wrong(
     {"loss.backward() under no_grad": "RuntimeError"},
     en="A backward pass was taken to need recording. It walks a graph that is there already, and records nothing "
     "itself.",
-    ru="Обратный проход сочтён невозможным без записи. Но он идёт по уже готовому графу и сам ничего не записывает.",
+    ru="Здесь ожидалась ошибка, но обратный проход идёт по уже готовому графу и сам ничего не записывает.",
 )
 
 
@@ -83,7 +83,7 @@ predict_modes.wrong(
     {"w * 2, enable_grad in no_grad": False},
     en="The outer `no_grad()` was expected to win. The innermost block decides: `enable_grad()` switches recording on "
     "again.",
-    ru="Решающим сочтён внешний блок `no_grad()`. Но решает самый внутренний: `enable_grad()` снова включает запись.",
+    ru="Не учтено, что решает самый внутренний блок: `enable_grad()` снова включает запись внутри `no_grad()`.",
 )
 
 
@@ -112,8 +112,8 @@ predict_modes.wrong(
     {"f + w": "RuntimeError"},
     en="Every use of an inference tensor in training was expected to fail. Addition saves nothing for backward, so it "
     "passes; that is why the error comes and goes.",
-    ru="Любое использование inference-тензора при обучении сочтено ошибкой. Но сложение ничего не сохраняет для "
-    "обратного прохода, поэтому ошибка возникает не всегда.",
+    ru="Здесь ожидалась ошибка, но сложение ничего не сохраняет для обратного прохода. Поэтому с inference-тензором "
+    "ошибка возникает не всегда.",
 )
 
 
@@ -132,8 +132,7 @@ predict_modes.wrong(
     {"f.add_(1)": "accepted"},
     en="An edit of an inference tensor was expected to pass. It has no version counter, so torch refuses in-place "
     "edits outside `inference_mode()`.",
-    ru="Изменение inference-тензора на месте сочтено допустимым. Но у него нет счётчика версий, и вне "
-    "`inference_mode()` torch такие изменения запрещает.",
+    ru="Не учтено, что у inference-тензора нет счётчика версий: вне `inference_mode()` менять его на месте запрещено.",
 )
 
 
@@ -169,5 +168,5 @@ predict_modes.wrong(
     "clones_stay_marked",
     {"f.clone() * w": "RuntimeError"},
     en="The clone was taken for an inference tensor. A clone made outside the mode is an ordinary tensor.",
-    ru="Копия сочтена inference-тензором. Но копия, сделанная вне режима, — обычный тензор.",
+    ru="Копия принята за inference-тензор. Но если она сделана вне режима, это обычный тензор.",
 )

@@ -68,6 +68,7 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMos
             en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 64 rows of 4 numbers).",
             ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 64 строк по 4 числа).",
             after=("y", "gradients"),
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
     ],
     rtol=1e-5,

@@ -41,7 +41,7 @@ from .common import (
         Text(
             "Compare with the big batch: its loss is a mean over all samples. What is the mean of one micro-batch a "
             "part of?",
-            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один "
+            "Сравните с большим батчем: его функция потерь — среднее по всем примерам. Какую долю в нём занимает один "
             "микробатч?",
         ),
         Text(
@@ -169,8 +169,10 @@ def divides_sums_by_count(model: torch.nn.Module, batches: Batches) -> None:
 
 
 @accumulate_equal.mistake(
-    en="Each gradient replaced the one before in `.grad`: only the last micro-batch is left. Add it to what is there.",
-    ru="Каждый градиент записан в `.grad` вместо прежнего: остался только последний микробатч. Его нужно прибавлять.",
+    en="Each gradient replaced the one before in `.grad`: only the last micro-batch is left. It has to be added to "
+    "what is there.",
+    ru="Каждый градиент записан в `.grad` вместо прежнего: остался только последний микробатч. Новый градиент нужно "
+    "прибавлять.",
 )
 def overwrites(model: Any, batches: Batches) -> None:
     for x, y in batches:
@@ -180,7 +182,7 @@ def overwrites(model: Any, batches: Batches) -> None:
 
 @accumulate_equal.mistake(
     en="`.grad` was divided by K inside the loop: the first micro-batches are divided again and again.",
-    ru="`.grad` делится на K внутри цикла: первые микробатчи делятся снова и снова.",
+    ru="Поле `.grad` делится на K внутри цикла: первые микробатчи делятся снова и снова.",
 )
 def divides_in_the_loop(model: Any, batches: Batches) -> None:
     model.zero_grad()
@@ -201,7 +203,7 @@ def divides_the_old_one_too(model: Any, batches: Batches) -> None:
 
 @accumulate_equal.mistake(
     en="`.grad` is None at the end: it was cleared after the loop, and the result with it.",
-    ru="В конце в `.grad` лежит None: он обнулён после цикла, и результат пропал.",
+    ru="В конце в `.grad` лежит None: после цикла поле обнулено, и результат пропал.",
 )
 def clears_afterwards(model: torch.nn.Module, batches: Batches) -> None:
     for x, y in batches:

@@ -56,7 +56,7 @@ from .common import (
         ),
         Text(
             "The mean over all samples is a weighted mean of the micro-batches' means. The weights add up to 1.",
-            "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
+            "Среднее по всем примерам — взвешенное среднее по микробатчам. Сумма весов равна 1.",
         ),
         Text(
             "total = sum(len(x) for x, _ in batches)\n... mse_loss(model(x), y) * len(x) / total",

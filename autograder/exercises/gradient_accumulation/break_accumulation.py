@@ -49,7 +49,7 @@ def _mean_gradient(model: torch.nn.Module, batches: Batches) -> Tensor:
             "differs",
             2,
             en="The accumulated gradient differs from the big batch's by more than 1 %.",
-            ru="Накопленный градиент отличается от градиента большого батча больше чем на 1 %.",
+            ru="Накопленный градиент отличается от градиента большого батча больше чем на 1 %.",
             after=("same_sizes", "repeatable"),
         ),
     ],

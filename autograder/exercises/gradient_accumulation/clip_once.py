@@ -161,7 +161,7 @@ def clips_the_loss(model: Any, optimizer: Any, batches: Batches, max_norm: float
 
 @clip_once.mistake(
     en="The gradient was not clipped; the learning rate was lowered instead. That works for plain SGD only.",
-    ru="Градиент не отсечён, вместо этого уменьшена скорость обучения. Это верно только для простого SGD.",
+    ru="Градиент не отсечён, вместо этого уменьшена скорость обучения. Такой приём верен только для простого SGD.",
 )
 def lowers_the_rate_instead(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:
     accumulate_window(model, optimizer, batches)
@@ -182,7 +182,7 @@ def divides_by_rows_and_clips(model: Any, optimizer: Any, batches: Batches, max_
 
 
 @clip_once.mistake(
-    en="The gradient that was there before stayed in the sum. Clear it before the loop.",
+    en="The gradient that was there before stayed in the sum. It has to be cleared before the loop.",
     ru="В сумме остался прежний градиент. Его нужно обнулить до цикла.",
 )
 def clips_with_the_old_gradient(model: Any, optimizer: Any, batches: Batches, max_norm: float) -> None:

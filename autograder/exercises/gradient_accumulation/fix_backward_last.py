@@ -33,7 +33,12 @@ from .fix_zero_inside import (
     minutes=8,
     aspects=[
         aspect("weights", 2, *fix_zero_inside.aspects[0].says),
-        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+        aspect(
+            "backward_runs",
+            1,
+            *ONE_BACKWARD_EACH.says,
+            measured=ONE_BACKWARD_EACH.measured,
+        ),
     ],
     hints=[
         Text(

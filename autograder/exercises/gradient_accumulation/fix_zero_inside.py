@@ -25,7 +25,12 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
             en="After every step the weights are those of training on the big batches.",
             ru="После каждого шага веса такие же, как при обучении на больших батчах.",
         ),
-        aspect("backward_runs", 1, *ONE_BACKWARD_EACH.says),
+        aspect(
+            "backward_runs",
+            1,
+            *ONE_BACKWARD_EACH.says,
+            measured=ONE_BACKWARD_EACH.measured,
+        ),
     ],
     hints=[
         Text(
@@ -34,7 +39,7 @@ from .common import ONE_BACKWARD_EACH, Batches, join_windows, observe_training, 
         ),
         Text(
             "A window is K backward passes and one step. How often may gradients be cleared in it?",
-            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
+            "Окно — это K обратных проходов и один шаг. Сколько раз за окно можно обнулять градиенты?",
         ),
         Text(
             "Move one line: from the top of the loop to after `optimizer.step()`.",
@@ -149,8 +154,8 @@ def loses_the_scale(model: Any, optimizer: Any, batches: Batches, accumulation_s
 
 
 @fix_zero_inside.mistake(
-    en="The gradients are cleared inside a window, before its last micro-batch: the step sees only that one.",
-    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: шаг видит только этот микробатч.",
+    en="The gradients are cleared inside a window, before its last micro-batch: the step uses that one alone.",
+    ru="Градиенты обнуляются внутри окна, перед его последним микробатчем: в шаг входит только он.",
 )
 def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for i, (x, y) in enumerate(batches):
@@ -164,8 +169,8 @@ def clears_before_the_last(model: Any, optimizer: Any, batches: Batches, accumul
 @fix_zero_inside.mistake(
     en="The gradient is K times too long, and the learning rate was lowered to make up for it. That works for plain "
     "SGD only, not with Adam or weight decay.",
-    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Это верно только для простого SGD, "
-    "а для Adam или при затухании весов — нет.",
+    ru="Градиент в K раз длиннее нужного, и вместо него уменьшена скорость обучения. Такой приём верен только для "
+    "простого SGD, а для Adam или при затухании весов — нет.",
 )
 def lowers_the_rate(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for group in optimizer.param_groups:
@@ -189,7 +194,7 @@ def divides_the_weight_alone(model: Any, optimizer: Any, batches: Batches, accum
 @fix_zero_inside.mistake(
     en="The optimizer steps when `i % K == 0`: the first step comes after one micro-batch already. A window ends where "
     "`(i + 1) % K == 0`.",
-    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
+    ru="Шаг оптимизатора делается при `i % K == 0`: первый шаг — уже после одного микробатча. Окно заканчивается там, "
     "где `(i + 1) % K == 0`.",
 )
 def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
@@ -201,8 +206,8 @@ def steps_one_too_early(model: Any, optimizer: Any, batches: Batches, accumulati
 
 
 @fix_zero_inside.mistake(
-    en="There is one step, at the end: every window has to make its own.",
-    ru="Шаг всего один, в самом конце, а его должно делать каждое окно.",
+    en="There is one step, at the end. Every window has to make its own.",
+    ru="Шаг всего один, в самом конце, а нужен на каждое окно.",
 )
 def steps_once(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     for x, y in batches:

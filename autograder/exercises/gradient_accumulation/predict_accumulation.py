@@ -27,8 +27,8 @@ from autograder.language import Text
             "или копия?",
         ),
         Text(
-            "The two gradients are -32 and -8. `first` is another name for `w.grad`; `copy` is not.",
-            "Два градиента равны -32 и -8. `first` — другое имя для `w.grad`, а `copy` — нет.",
+            "The two gradients are −32 and −8. `first` is another name for `w.grad`; `copy` is not.",
+            "Два градиента равны −32 и −8. `first` — другое имя для `w.grad`, а `copy` — нет.",
         ),
     ],
 )
@@ -82,7 +82,7 @@ predict_accumulation.wrong(
     "takes_the_mean",
     {"first": -20.0, "w.grad after the second backward": -20.0},
     en="The two gradients were averaged. `.grad` holds their sum.",
-    ru="Взято среднее двух градиентов. В `.grad` лежит их сумма.",
+    ru="Взято среднее двух градиентов, а в `.grad` лежит их сумма.",
 )
 
 
@@ -90,5 +90,5 @@ predict_accumulation.wrong(
     "wrong_sign",
     {"copy": 32.0},
     en="The sign is wrong: a larger `w` makes the loss smaller here.",
-    ru="Неверен знак: при большем `w` функция потерь здесь меньше.",
+    ru="Неверен знак: чем больше `w`, тем меньше здесь функция потерь.",
 )

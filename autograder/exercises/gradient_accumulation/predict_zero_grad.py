@@ -26,7 +26,7 @@ from autograder.language import Text
         Text(
             "After the first step velocity is 1 and w is 0.9. A gradient of 0 leaves a velocity of 0.9; None skips the "
             "parameter.",
-            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
+            "После первого шага velocity равна 1, а w — 0.9. Градиент 0 оставляет velocity 0.9; None пропускает "
             "параметр.",
         ),
     ],
@@ -72,7 +72,7 @@ predict_zero_grad.wrong(
     "both_leave_zeros",
     {"w.grad after zero_grad()": 0.0, "w: None, momentum": 0.81},
     en="`zero_grad()` was expected to leave zeros. By default it leaves None; zeros need `set_to_none=False`.",
-    ru="Считается, что `zero_grad()` оставляет нули. По умолчанию он оставляет None; для нулей нужен `set_to_none=False`.",
+    ru="Ожидалось, что `zero_grad()` оставит нули. Но по умолчанию остаётся None; для нулей нужен `set_to_none=False`.",
 )
 
 

@@ -38,7 +38,7 @@ IGNORED = -100  # the target of padding, which `cross_entropy` skips
         ),
         Text(
             "Weight each micro-batch by its share of the valid tokens: `(y != -100).sum()`.",
-            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
+            "Вес микробатча — его доля среди настоящих токенов: `(y != -100).sum()`.",
         ),
         Text(
             "total = sum((y != -100).sum() for _, y in batches)\n... * (y != -100).sum() / total",
@@ -148,7 +148,7 @@ def sums_token_means(model: torch.nn.Module, batches: Batches) -> None:
 
 @token_mean.mistake(
     en="Tokens of class 0 were taken for padding: only `-100` is padding.",
-    ru="Токены класса 0 приняты за заполнители, а заполнитель — только `-100`.",
+    ru="Токены класса 0 приняты за паддинг, а паддинг — только `-100`.",
 )
 def takes_class_0_for_padding(model: torch.nn.Module, batches: Batches) -> None:
     _accumulate_weighted(model, batches, lambda y: float((y > 0).sum()))
@@ -166,7 +166,7 @@ def multiplies_by_tokens(model: torch.nn.Module, batches: Batches) -> None:
 
 @token_mean.mistake(
     en="The sum over valid tokens was divided by the number of all positions, padding included.",
-    ru="Сумма по настоящим токенам разделена на число всех позиций вместе с заполнителями.",
+    ru="Сумма по настоящим токенам разделена на число всех позиций вместе с паддингом.",
 )
 def counts_padding(model: torch.nn.Module, batches: Batches) -> None:
     model.zero_grad()

@@ -68,6 +68,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
             2,
             en="At no moment is more in memory than the graph of one micro-batch (bytes, for 6 micro-batches of 64 samples).",
             ru="В памяти никогда не больше, чем граф одного микробатча (байты, для 6 микробатчей по 64 примера).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
             "mean_loss",
@@ -84,7 +85,7 @@ def _peak_of_window(train: Callable[..., object]) -> AtMost:
         Text(
             "Cut the list into windows first: `batches[i:i + K]`. Each window is then the exercise you have already "
             "solved, and a step.",
-            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один "
+            "Сначала разрежьте список на окна: `batches[i:i + K]`. Тогда каждое окно — уже решённое упражнение и один "
             "шаг.",
         ),
         Text(
@@ -324,16 +325,16 @@ def runs_forward_first(model: Any, optimizer: Any, batches: Batches, accumulatio
 
 
 @train_epoch.mistake(
-    en="Nothing comes back: `return` is missing.",
-    ru="Функция ничего не возвращает: пропущен `return`.",
+    en="Nothing was returned: `return` is missing.",
+    ru="Функция ничего не возвращает: забыт `return`.",
 )
 def returns_nothing(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> None:
     train_in_windows(model, optimizer, batches, accumulation_steps, lambda w, n: n / count_samples(w))
 
 
 @train_epoch.mistake(
-    en="What comes back is the loss of the last micro-batch alone.",
-    ru="Возвращается значение функции потерь только на последнем микробатче.",
+    en="The loss of the last micro-batch alone was returned.",
+    ru="Возвращено значение функции потерь только на последнем микробатче.",
 )
 def returns_the_last_loss(model: Any, optimizer: Any, batches: Batches, accumulation_steps: int) -> float:
     for start in range(0, len(batches), accumulation_steps):

@@ -73,7 +73,8 @@ class CountingScaler(torch.amp.GradScaler):
         Text(
             "`unscale_` divides by the scale in place. It belongs after the last backward of the window and before "
             "clipping.",
-            "`unscale_` делит на масштаб на месте. Его место — после последнего обратного прохода окна и до отсечения.",
+            "Метод `unscale_` делит градиенты на масштаб на месте. Вызывать его нужно после последнего обратного "
+            "прохода окна и до отсечения.",
         ),
         Text(
             "...  # accumulate scaled losses\nscaler.unscale_(optimizer)\n...  # clip\nscaler.step(optimizer)\nscaler.update()",
@@ -157,8 +158,10 @@ def never_scales(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 
 @unscale_then_clip.mistake(
-    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends a window.",
-    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается окно.",
+    en="`scaler.update()` ran before anything was unscaled: in the loop, or after a plain `optimizer.step()`. It ends "
+    "a window.",
+    ru="`scaler.update()` вызван до снятия масштаба: в цикле или после простого `optimizer.step()`. Им завершается "
+    "окно.",
 )
 def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     optimizer.zero_grad()
@@ -172,7 +175,7 @@ def updates_each(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_
 
 @unscale_then_clip.mistake(
     en="`scaler.update()` is missing: the window ends with it.",
-    ru="Пропущен `scaler.update()`: им завершается окно.",
+    ru="Пропущен вызов `scaler.update()`: им завершается окно.",
 )
 def never_updates(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)
@@ -223,8 +226,9 @@ def unscales_the_old_gradient(model: Any, optimizer: Any, scaler: Any, batches: 
 
 
 @unscale_then_clip.mistake(
-    en="The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too short.",
-    ru="Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65536 раз короче нужного.",
+    en="The gradient was divided by the scale by hand and then once more by `scaler.step`: it is 65536 times too "
+    "short.",
+    ru="Градиент разделён на масштаб вручную, а потом ещё раз в `scaler.step`: он в 65 536 раз короче нужного.",
 )
 def unscales_by_hand_too(model: Any, optimizer: Any, scaler: Any, batches: Batches, max_norm: float) -> None:
     _accumulate_scaled(model, optimizer, scaler, batches)

@@ -94,6 +94,7 @@ def _measure_reads(count: Callable[[Tensor], object]) -> AtMost:
             ru="Обход не проходит повторно через узел, в котором уже был. Считаются чтения `next_functions` на "
             "цепочке из десяти удвоений.",
             after=("forgets", "nodes"),
+            measured=Text("Reads of `next_functions`", "Чтений `next_functions`"),
         ),
     ],
     hints=[
@@ -312,7 +313,7 @@ def counts_pairs(tensor: Tensor) -> int:
 @count_nodes.mistake(
     en="A node whose name has been met before is passed over, with everything behind it. Nodes of one name are "
     "different nodes.",
-    ru="Узел, имя которого уже встречалось, пропущен вместе со всем, что за ним стоит. Узлы с одинаковым именем — "
+    ru="Узел, имя которого уже встречалось, пропущен вместе со всеми следующими за ним. Узлы с одинаковым именем — "
     "разные узлы.",
 )
 def skips_known_names(tensor: Tensor) -> int:

@@ -231,8 +231,8 @@ def hands_v_back(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float
 @fix_shared_gradients.mistake(
     en="Only a gradient that `is` `v`, or another gradient, is copied. A view of `v` is another object with the same "
     "memory.",
-    ru="Копируется только градиент, который по `is` совпадает с `v` или с другим градиентом. А представление тензора "
-    "`v` — другой объект с той же памятью.",
+    ru="Копируется только градиент, который по `is` совпадает с `v` или с другим градиентом. Но представление тензора "
+    "`v` — другой объект с той же памятью.",
 )
 def compares_by_is(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> list[Tensor]:
     own: list[Tensor] = []
@@ -269,8 +269,8 @@ def records_the_pass(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[f
 
 
 @fix_shared_gradients.mistake(
-    en="A generator comes back: its gradients are not computed yet. Return a list or a tuple.",
-    ru="Возвращается генератор, градиенты в нём ещё не вычислены. Верните список или кортеж.",
+    en="A generator was returned: its gradients are not computed yet. A list or a tuple is asked for.",
+    ru="Возвращён генератор, градиенты в нём ещё не вычислены. Нужен список или кортеж.",
 )
 def returns_a_generator(y: Tensor, inputs: list[Tensor], v: Tensor, factors: list[float]) -> Iterator[Tensor]:
     gradients = torch.autograd.grad(y, inputs, v, materialize_grads=True)

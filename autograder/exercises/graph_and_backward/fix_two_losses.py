@@ -72,13 +72,13 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             "losses",
             0,
             en="The pair that comes back holds the values of the two losses.",
-            ru="В возвращаемой паре — значения двух функций потерь.",
+            ru="В возвращаемой паре — значения двух функций потерь.",
         ),
         aspect(
             "gradient",
             1,
             en="`w.grad` equals the gradient of `fit + share * size`.",
-            ru="`w.grad` равен градиенту `fit + share * size`.",
+            ru="В `w.grad` лежит градиент `fit + share * size`.",
         ),
         aspect(
             "backward_runs",
@@ -86,6 +86,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             en="Autograd makes one backward pass for both losses.",
             ru="Для обеих функций потерь сделан один обратный проход autograd.",
             after=("untouched", "losses", "gradient"),
+            measured=Text("Backward passes", "Обратных проходов"),
         ),
         aspect(
             "left",
@@ -95,6 +96,7 @@ def _measure_left(answer: Callable[..., object]) -> AtMost:
             ru="После вызова в памяти нет ничего из того, что сохранил граф, хотя возвращённая пара ещё хранится. "
             "Считаются байты на входах из 64 строк.",
             after=("untouched", "losses", "gradient"),
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[

@@ -52,7 +52,7 @@ from .manual_backward import assign_gradient, backward_by_paths
             "depends",
             0,
             en="The derivative with respect to `x` is neither 0 nor NaN.",
-            ru="Производная по `x` — не 0 и не NaN.",
+            ru="Производная по `x` — не 0 и не NaN.",
         ),
         aspect(
             "agrees",
@@ -137,7 +137,7 @@ def uses_everything_once(x: Tensor) -> Tensor:
 
 @hide_the_bug.mistake(
     en="The derivative is NaN: some node gives NaN, or an infinity that another one multiplies by 0.",
-    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
+    ru="Производная — NaN: один из узлов выдаёт NaN или бесконечность, которую другой узел умножает на 0.",
 )
 def derivative_is_nan(x: Tensor) -> Tensor:
     return (x - x).sqrt() * 0 + x * x
@@ -200,26 +200,26 @@ def derivative_of_zero(x: Tensor) -> Tensor:
 
 
 @hide_the_bug.mistake(
-    en="The paths cancel: the derivative is 0. The assigning pass does not find that 0, it leaves what the last path "
+    en="The paths cancel: the derivative is 0. The assigning pass does not find that 0; it leaves what the last path "
     "brings.",
-    ru="Пути взаимно уничтожаются: производная равна 0. Проход с присваиванием этого нуля не находит, он оставляет "
-    "то, что принёс последний путь.",
+    ru="Пути взаимно уничтожаются: производная равна 0. Но проход с присваиванием этого нуля не даёт: остаётся то, что "
+    "принёс последний путь.",
 )
 def paths_cancel(x: Tensor) -> Tensor:
     return x - x
 
 
 @hide_the_bug.mistake(
-    en="A plain number comes back. It has no graph: return a tensor computed from `x`.",
-    ru="Возвращается обычное число. У него нет графа: верните тензор, вычисленный из `x`.",
+    en="A plain number was returned. It has no graph: a tensor computed from `x` is asked for.",
+    ru="Возвращено обычное число. У него нет графа: нужен тензор, вычисленный из `x`.",
 )
 def returns_a_number(x: Tensor) -> float:
     return 0 * x.item() + 5 * x.item()
 
 
 @hide_the_bug.mistake(
-    en="Two elements come back. The assigning pass goes backward from one.",
-    ru="Возвращаются два элемента. Проход с присваиванием начинается от одного.",
+    en="Two elements were returned. The assigning pass goes backward from one.",
+    ru="Возвращены два элемента, а проход с присваиванием начинается от одного.",
 )
 def returns_two_elements(x: Tensor) -> Tensor:
     return 0 * x.repeat(2) + 5 * x.repeat(2)

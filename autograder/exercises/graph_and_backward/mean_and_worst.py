@@ -61,13 +61,13 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             "mean",
             1,
             en="The first of the pair is the mean loss over all batches, a `float`.",
-            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
+            ru="Первое в паре — среднее значение функции потерь по всем батчам, число типа `float`.",
         ),
         aspect(
             "worst",
             1,
             en="The second of the pair is the loss of the worst batch.",
-            ru="Второе в паре — значение функции потерь на худшем батче.",
+            ru="Второе в паре — значение функции потерь на худшем батче.",
         ),
         aspect(
             "gradient",
@@ -84,6 +84,7 @@ def _measure_peak(answer: Callable[..., object]) -> tuple[AtMost, str]:
             ru="Сколько бы ни было батчей, в памяти одновременно не больше трёх графов. Считаются байты на 8 батчах "
             "по 64 строки.",
             after=("state", "mean", "worst", "gradient"),
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[
@@ -319,8 +320,8 @@ def starts_from_zero(model: Any, batches: Batches) -> Pair:
 
 
 @mean_and_worst.mistake(
-    en="The batches are taken out of the caller's list. Loop over it instead.",
-    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Пройдите по нему циклом.",
+    en="The batches were taken out of the caller's list. A loop over it leaves the list as it was.",
+    ru="Батчи изъяты из списка, который принадлежит вызывающему коду. Цикл по списку его не меняет.",
 )
 def empties_the_list(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)

@@ -39,7 +39,7 @@ from .common import FLOAT64
             "Walk the graph first and call `node.register_hook(f)` on each node: `f(given, received)` runs after the "
             "node, both are tuples, entries may be None.",
             "Сначала обойдите граф и вызовите для каждого узла `node.register_hook(f)`: `f(given, received)` "
-            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
+            "выполняется после узла, оба аргумента — кортежи, в них бывает None.",
         ),
         Text(
             "def watch(node):\n    def f(given, received):\n        ...\n    node.register_hook(f)\n\nfor node in ...:\n    watch(node)\n...",
@@ -315,9 +315,9 @@ def returns_the_node(loss: Tensor) -> Any:
 
 
 @nan_node.mistake(
-    en="The entries of a gradient are added up before the test for NaN: inf and -inf add up to NaN, although neither "
+    en="The entries of a gradient are added up before the test for NaN: inf and −inf add up to NaN, although neither "
     "is one.",
-    ru="Элементы градиента складываются до проверки на NaN: inf и -inf в сумме дают NaN, хотя сами NaN не являются.",
+    ru="Элементы градиента складываются до проверки на NaN: inf и −inf в сумме дают NaN, хотя сами не равны NaN.",
 )
 def tests_the_sum(loss: Tensor) -> str | None:
     found: list[str] = []
@@ -354,8 +354,9 @@ def names_the_last_that_gives(loss: Tensor) -> str | None:
 
 
 @nan_node.mistake(
-    en="A gradient is asked for NaN without a look whether it is there: entries of `given` and `received` may be None.",
-    ru="На NaN проверяется и то, чего нет: среди элементов `given` и `received` бывает None.",
+    en="A gradient was tested for NaN without a look whether it is there: entries of `given` and `received` may be "
+    "None.",
+    ru="На NaN проверяется и отсутствующий градиент: среди элементов `given` и `received` бывает None.",
 )
 def expects_no_none(loss: Tensor) -> str | None:
     found: list[str] = []

@@ -43,8 +43,8 @@ predict_second_backward.wrong(
     {"x + w: second": "RuntimeError"},
     en="Every second `backward()` was expected to raise an error. It raises one only where something saved is needed, "
     "and an addition saves nothing.",
-    ru="Любой второй вызов `backward()` сочтён ошибкой. Но ошибка бывает, только если нужно что-то из сохранённого, а "
-    "сложение не сохраняет ничего.",
+    ru="Здесь ожидалась ошибка. Но второй `backward()` завершается ошибкой, только если нужно что-то из сохранённого, "
+    "а сложение не сохраняет ничего.",
 )
 
 
@@ -69,7 +69,7 @@ predict_second_backward.wrong(
     "never_raises",
     {"x * x + w: second": None},
     en="No second pass was expected to raise an error. `x * x` needs `x`, and that was freed after the first pass.",
-    ru="Второй проход сочтён всегда возможным. Но для `x * x` нужен `x`, а он освобождён после первого прохода.",
+    ru="Не учтено, что для производной `x * x` нужен `x`, а он освобождён после первого прохода.",
 )
 
 

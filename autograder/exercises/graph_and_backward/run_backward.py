@@ -77,6 +77,7 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
             0,
             en="The nodes are called by your own code, not by a backward pass of autograd. Counted are such passes.",
             ru="Узлы вызывает ваш собственный код, а не обратный проход autograd. Считаются обратные проходы autograd.",
+            measured=Text("Backward passes of autograd", "Обратных проходов autograd"),
         ),
         aspect(
             "gradients",
@@ -97,6 +98,7 @@ def _count_calls(backward: Callable[[Tensor], object]) -> list[int]:
             en="Each node is called once, however many paths lead to it. Counted are the calls of 9 nodes.",
             ru="Каждый узел вызван один раз, сколько бы путей к нему ни вело. Считаются вызовы 9 узлов.",
             after=("engine_runs", "gradients"),
+            measured=Text("Calls of nodes", "Вызовов узлов"),
         ),
     ],
     hints=[
@@ -461,7 +463,7 @@ def assigns_shape_of_a_number(root: Tensor) -> None:
 @run_backward.mistake(
     en="The nodes are called in the order in which a stack finds them: some are called before all that leads to them "
     "has arrived.",
-    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
+    ru="Узлы вызваны в том порядке, в каком их находит стек: некоторые — раньше, чем до них дошли все градиенты.",
 )
 def goes_in_order_of_a_stack(root: Tensor) -> None:
     order: list[Any] = []

@@ -279,8 +279,8 @@ def forgets_the_outer_where(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="Small positive numbers are raised to a bound: below it the value is that of the bound and the derivative is 0.",
-    ru="Малые положительные числа подняты до некоторой границы: ниже неё значение взято на границе, а производная "
-    "равна 0.",
+    ru="Малые положительные числа заменены некоторой границей: ниже неё значение такое же, как на границе, а "
+    "производная равна 0.",
 )
 def raises_small_numbers(x: Tensor) -> Tensor:
     return torch.where(x > 0, x.clamp(min=1e-12).sqrt(), 0.0)
@@ -288,15 +288,15 @@ def raises_small_numbers(x: Tensor) -> Tensor:
 
 @safe_sqrt.mistake(
     en="Python's `if` is asked about a tensor of several numbers. The choice is needed for each entry: `torch.where`.",
-    ru="Условие `if` получает тензор из нескольких чисел. Выбирать нужно для каждого элемента: `torch.where`.",
+    ru="В условие `if` попадает тензор из нескольких чисел. Выбирать нужно для каждого элемента: `torch.where`.",
 )
 def asks_with_if(x: Tensor) -> Tensor:
     return x.sqrt() if x > 0 else 0 * x
 
 
 @safe_sqrt.mistake(
-    en="The numbers of `x` are changed in place, and torch refuses: `x` is a leaf that requires grad.",
-    ru="Числа в `x` меняются на месте, и torch отказывает: `x` — лист, требующий градиента.",
+    en="The numbers of `x` were changed in place, and torch refuses: `x` is a leaf that requires grad.",
+    ru="Числа в `x` меняются на месте, а torch этого не разрешает: `x` — лист, который требует градиента.",
 )
 def edits_the_leaf(x: Tensor) -> Tensor:
     positive = x > 0

@@ -39,24 +39,27 @@ _WIDTH = 32  # numbers in the hidden layer
             "1e-12).",
             ru="Она точна до округления: погрешность не больше 1e-12 от наибольшего элемента (указана в единицах "
             "1e-12).",
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
         ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most k + 3, where k is the smaller of m and n.",
-            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+            ru="Вызовов `f` и обратных проходов вместе не больше k + 3, где k — меньшее из m и n.",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 64·k elements.",
             ru="Ни в одном новом тензоре нет больше 64·k элементов.",
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
         ),
     ],
     hints=[
         Text(
             "A backward pass gives a row, forward mode gives a column. Which are fewer?",
-            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
+            "Обратный проход даёт строку, прямой режим — столбец. Чего меньше?",
         ),
         Text(
             "`torch.func` has one function for rows and one for columns. The length of `f(x)` tells which to take.",

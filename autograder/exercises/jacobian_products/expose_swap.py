@@ -81,7 +81,7 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
             "exposes",
             1,
             en="In the second example `swapped` is wrong by more than 1 %.",
-            ru="Во втором примере результат `swapped` отличается от верного больше чем на 1 %.",
+            ru="Во втором примере результат `swapped` отличается от верного больше чем на 1 %.",
         ),
     ],
     hints=[
@@ -91,7 +91,7 @@ def _jacobian_and_product(f: Function, x: Tensor, v: Tensor) -> tuple[Tensor, Te
         ),
         Text(
             "A linear function `lambda x: M @ x` has the Jacobian `M`, so you may choose it.",
-            "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
+            "У линейной функции `lambda x: M @ x` матрица Якоби — `M`, её можно выбрать.",
         ),
         Text(
             "S = torch.tensor([[2.0, 1.0], [1.0, 3.0]])\nM = torch.tensor(...)\n...\n"

@@ -27,13 +27,13 @@ from .common import Function
             "ones",
             1,
             en="The first result is the product with ones, in the shape of `inp`.",
-            ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
+            ru="Первый результат — произведение с вектором из единиц; форма у него как у `inp`.",
         ),
         aspect(
             "v",
             1,
             en="The second result is the product with `v` alone.",
-            ru="Второй результат — только произведение с `v`.",
+            ru="Второй результат — только произведение с `v`.",
         ),
         aspect(
             "grad",
@@ -117,7 +117,7 @@ def keeps_the_old(f: Function, inp: Tensor, v: Tensor) -> object:
 
 FIRST_IS_GRAD = Text(
     "The shape of `v` is mended, but `first` is `inp.grad` itself, not a copy: the next pass changed it as well.",
-    "Форма `v` исправлена, но `first` — это сам `inp.grad`, без копии: следующий проход изменил и его.",
+    "Форма `v` исправлена, но `first` — это сам `inp.grad`, без копии: следующий проход изменил и его.",
 )
 
 

@@ -47,7 +47,7 @@ def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
             "wrong",
             1,
             en="At `elsewhere` the gradient from autograd is wrong by more than 1 %, or no number.",
-            ru="В точке `elsewhere` градиент от autograd отличается от верного больше чем на 1 % или не является "
+            ru="В точке `elsewhere` градиент от autograd отличается от верного больше чем на 1 % или не является "
             "числом.",
             after=("passes", "smooth"),
         ),
@@ -59,7 +59,7 @@ def _one_sided(f: Function, x: Tensor) -> tuple[Tensor, Tensor]:
         ),
         Text(
             "The values of `x * x.detach()` are squares; the gradient is only half of a square's.",
-            "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
+            "Значения `x * x.detach()` — квадрат, а градиент — лишь половина его производной.",
         ),
         Text(
             "def f(x):\n    return torch.where(x > 0, ..., ...)\n\nreturn f, torch.tensor(...), torch.tensor(...)",

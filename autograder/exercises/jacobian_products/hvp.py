@@ -44,34 +44,42 @@ def _count_cost(hessian_vector: Callable[..., object], n: int) -> Cost:
             en="What comes back is `H v`, of shape (n,) and of the dtype of `x`.",
             ru="Возвращается `H v` формы (n,) с тем же dtype, что у `x`.",
         ),
-        aspect("exact", 0.5, *TO_ROUNDING),
+        aspect(
+            "exact",
+            0.5,
+            *TO_ROUNDING,
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+        ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 4, whatever n (counted for n = 6).",
             ru="Вызовов `f` и обратных проходов вместе не больше 4 при любом n (подсчитано для n = 6).",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
             "largest",
             1,
             en="No new tensor has more than 4n elements (counted for n = 6).",
             ru="Ни в одном новом тензоре нет больше 4n элементов (подсчитано для n = 6).",
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
         ),
         aspect(
             "operations",
             0.5,
             en="The number of operations does not grow with n (counted: how many more for n = 6 than for n = 3).",
             ru="Число операций не растёт с n (подсчитано, на сколько их больше для n = 6, чем для n = 3).",
+            measured=Text("Additional operations", "Лишних операций"),
         ),
     ],
     hints=[
         Text(
             "`H` is the Jacobian of the gradient. Of which function is `H v` a product that you know already?",
-            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
+            "`H` — матрица Якоби градиента. Для какой функции `H v` — уже знакомое вам произведение?",
         ),
         Text(
             "`H v` is the gradient of the scalar `g @ v`, with `v` held fixed. Does your `g` have a graph?",
-            "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
+            "`H v` — градиент скаляра `g @ v` при неизменном `v`. Есть ли у вашего `g` граф?",
         ),
         Text(
             "x = x.detach().requires_grad_()\n(g,) = torch.autograd.grad(f(x), x, create_graph=...)\n(product,) = torch.autograd.grad(..., x)",

@@ -25,7 +25,7 @@ from .common import curved
             "jacobian",
             2,
             en="Row i is the gradient of `y[i]`: a tensor of shape (m, n) and of the dtype of `x`.",
-            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
+            ru="Строка i — градиент `y[i]`; возвращается тензор формы (m, n) с тем же dtype, что у `x`.",
         ),
         aspect(
             "grad",
@@ -37,7 +37,7 @@ from .common import curved
     hints=[
         Text(
             "Which `v` makes `vᵀJ` the first row of `J`? And the second?",
-            "При каком `v` произведение `vᵀJ` — первая строка `J`? А вторая?",
+            "При каком `v` произведение `vᵀJ` — первая строка `J`? А вторая?",
         ),
         Text(
             "One call of `torch.autograd.grad` for each output. The graph is needed again after each but the last.",

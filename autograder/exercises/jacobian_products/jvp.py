@@ -29,18 +29,25 @@ from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp
             en="What comes back is `J v`, of shape (m,) and of the dtype of `x`.",
             ru="Возвращается `J v` формы (m,) с тем же dtype, что у `x`.",
         ),
-        aspect("exact", 0.5, *TO_ROUNDING),
+        aspect(
+            "exact",
+            0.5,
+            *TO_ROUNDING,
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+        ),
         aspect(
             "passes",
             1,
             en="Calls of `f` and backward passes together are at most 3, whatever n and m (counted for n = m = 6).",
             ru="Вызовов `f` и обратных проходов вместе не больше 3 при любых n и m (подсчитано для n = m = 6).",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
         aspect(
             "largest",
             0.5,
             en="No new tensor has more than 4·max(n, m) elements (counted for n = m = 6).",
             ru="Ни в одном новом тензоре нет больше 4·max(n, m) элементов (подсчитано для n = m = 6).",
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
         ),
     ],
     hints=[
@@ -51,7 +58,7 @@ from .common import NEAR, TO_ROUNDING, Function, neighbour_products, observe_jvp
         Text(
             "Make a dual tensor of `x` and `v`, call `f`, read the tangent, all inside `dual_level()`. Or look at "
             "`torch.func`.",
-            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
+            "Сделайте дуальный тензор из `x` и `v`, вызовите `f`, прочтите касательный вектор — всё внутри "
             "`dual_level()`. Или загляните в `torch.func`.",
         ),
         Text(

@@ -40,9 +40,24 @@ from .jvp import (
     rtol=NEAR,
     aspects=[
         aspect("product", 1.5, *jvp.aspects[0].says),
-        aspect("exact", 0.5, *jvp.aspects[1].says),
-        aspect("passes", 0.5, *jvp.aspects[2].says),
-        aspect("largest", 0.5, *jvp.aspects[3].says),
+        aspect(
+            "exact",
+            0.5,
+            *jvp.aspects[1].says,
+            measured=Text("Error in units of 1e-12", "Ошибка в единицах 1e-12"),
+        ),
+        aspect(
+            "passes",
+            0.5,
+            *jvp.aspects[2].says,
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
+        ),
+        aspect(
+            "largest",
+            0.5,
+            *jvp.aspects[3].says,
+            measured=Text("Elements of the largest new tensor", "Элементов в наибольшем новом тензоре"),
+        ),
     ],
     hints=[
         Text(
@@ -53,7 +68,7 @@ from .jvp import (
         Text(
             "Two calls of `torch.autograd.grad`: the first with a `u` that requires grad, the second differentiates by "
             "`u`.",
-            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
+            "Два вызова `torch.autograd.grad`: первый — с `u`, который требует градиента, второй дифференцирует по "
             "`u`.",
         ),
         Text(

@@ -69,13 +69,14 @@ class BlackBox:
             "jacobian",
             2,
             en="Column j tells how the outputs change with `x[j]`: a float64 tensor of shape (m, n), right to 1 %.",
-            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
+            ru="Столбец j показывает, как меняются выходы вместе с `x[j]`: тензор float64 формы (m, n), верный до 1 %.",
         ),
         aspect(
             "accurate",
             1.5,
             en="The largest error is at most 1e-9 of the largest entry (counted in units of 1e-9).",
             ru="Наибольшая погрешность не больше 1e-9 от наибольшего элемента (указана в единицах 1e-9).",
+            measured=Text("Error in units of 1e-9", "Ошибка в единицах 1e-9"),
         ),
         aspect(
             "x",
@@ -187,7 +188,7 @@ def step_not_reset(f: Function, x: Tensor) -> Tensor:
 
 TIMES_THE_STEP = Text(
     "The difference was divided by 2 and multiplied by `h`: `/ 2 * h` is not `/ (2 * h)`.",
-    "Разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
+    "Разность разделена на 2 и умножена на `h`: `/ 2 * h` — это не `/ (2 * h)`.",
 )
 
 

@@ -27,13 +27,14 @@ from .common import tracked
             "gradients",
             2,
             en="Row i is the gradient of the loss of sample i with respect to `w`: a tensor of shape (B, n).",
-            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
+            ru="Строка i — градиент функции потерь на примере i по `w`; возвращается тензор формы (B, n).",
         ),
         aspect(
             "passes",
             1,
             en="Calls of `loss` and backward passes together are at most 3, for 6 samples.",
             ru="Вызовов `loss` и обратных проходов вместе не больше 3 при 6 примерах.",
+            measured=Text("Calls and backward passes", "Вызовов и обратных проходов"),
         ),
     ],
     hints=[

@@ -23,7 +23,7 @@ from .common import with_lists
         ),
         Text(
             "Its result has the output's shape, then the input's. `vmap` adds one dimension in front.",
-            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
+            "Форма её результата — форма выхода, за ней форма входа. `vmap` добавляет одно измерение спереди.",
         ),
         Text(
             "Samples do not mix, so only the 4 diagonal blocks of 3 numbers can differ from zero.",
@@ -56,7 +56,7 @@ predict_shapes.wrong(
     "sum_is_summed",
     {"grad of the sum": (3,)},
     en="The gradient of a sum was taken to be summed over the batch. It has the shape of its input.",
-    ru="Градиенту суммы приписано сложение по батчу. Но у градиента форма входа.",
+    ru="Ожидалось, что градиент суммы складывается по батчу. Но у градиента форма входа.",
 )
 
 
@@ -64,7 +64,7 @@ predict_shapes.wrong(
     "no_zeros",
     {"entries that are not zero": 48},
     en="All 48 numbers were taken for nonzero. Derivatives of a sample with respect to another one are zero.",
-    ru="Все 48 чисел сочтены ненулевыми. Но производные одного примера по другому равны нулю.",
+    ru="Не учтено, что производные одного примера по другому равны нулю: ненулевых чисел меньше 48.",
 )
 
 
@@ -96,5 +96,5 @@ predict_shapes.wrong(
     "hessian_like_gradient",
     {"hessian of one sample": (3,)},
     en="The Hessian was given the shape of the gradient. It has a row and a column for each input.",
-    ru="Матрице Гессе приписана форма градиента. В ней по строке и по столбцу на каждый вход.",
+    ru="За форму матрицы Гессе принята форма градиента. Но в ней по строке и по столбцу на каждый вход.",
 )

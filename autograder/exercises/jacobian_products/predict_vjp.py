@@ -24,7 +24,7 @@ from .common import with_lists
         Text(
             "The result is `vᵀJ`: a sum of the rows of the matrix, each times its entry of `v`. It has the shape of "
             "`x`.",
-            "Результат — `vᵀJ`: сумма строк матрицы, каждая умножена на свой элемент `v`. Форма у него как у `x`.",
+            "Результат — `vᵀJ`: сумма строк матрицы, каждая умножена на свой элемент `v`. Форма у него как у `x`.",
         ),
         Text(
             "For `A`: `1·[1, 2] + 10·[3, 4]`. Without `v`, `backward()` needs an output of one element, of any shape.",
@@ -43,7 +43,7 @@ predict_vjp.wrong(
     "v_like_the_input",
     {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR},
     en="`v` was given the shape of the input. It weighs the outputs, so it has the output's shape.",
-    ru="Вектору `v` приписана форма входа. Но он взвешивает выходы, поэтому форма у него как у выхода.",
+    ru="Вектор `v` взят по форме входа. Но он взвешивает выходы, поэтому форма у него как у выхода.",
 )
 
 
@@ -51,7 +51,7 @@ predict_vjp.wrong(
     "ones_like_x",
     {"y, v = ones(2)": _ERROR, "y, v = ones(3)": [1.0, 1.0, 3.0]},
     en="`v` was given the shape of the input. It weighs the outputs: two entries here, not three.",
-    ru="Вектору `v` приписана форма входа. Но он взвешивает выходы: элементов в нём здесь два, а не три.",
+    ru="Вектор `v` взят по форме входа. Но он взвешивает выходы: элементов в нём здесь два, а не три.",
 )
 
 
@@ -59,7 +59,7 @@ predict_vjp.wrong(
     "ones_of_any_length",
     {"y, v = ones(3)": [1.0, 1.0, 3.0]},
     en="Ones were taken to fit any output. `v` needs one entry for each output: two here.",
-    ru="Единицы сочтены подходящими к любому выходу. Но в `v` нужен один элемент на каждый выход: здесь два.",
+    ru="Ожидалось, что единицы подойдут к любому выходу. Но в `v` нужен один элемент на каждый выход: здесь два.",
 )
 
 
@@ -67,7 +67,7 @@ predict_vjp.wrong(
     "only_for_numbers",
     {"y, v = ones(2)": _ERROR, "y, v = [1, 0]": _ERROR, "A x, v = [1, 10]": _ERROR},
     en="`backward()` was taken to work for one number only. With `v` it works for an output of any shape.",
-    ru="Вызов `backward()` сочтён возможным только от скаляра. Но с `v` он работает для выхода любой формы.",
+    ru="Ожидалось, что `backward()` работает только от скаляра. Но с `v` он работает для выхода любой формы.",
 )
 
 

@@ -76,6 +76,7 @@ def _state_of(model: torch.nn.Sequential, x: Tensor) -> dict[str, object]:
             1,
             en="There is at most one call of `backward` or `torch.autograd.grad`, however many layers there are.",
             ru="Сделано не больше одного вызова `backward` или `torch.autograd.grad`, сколько бы ни было слоёв.",
+            measured=Text("Backward passes", "Обратных проходов"),
         ),
         aspect(
             "kept",

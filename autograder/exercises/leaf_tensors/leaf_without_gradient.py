@@ -27,13 +27,13 @@ from .common import flags, kind_of
             "leaf",
             0,
             en="What comes back is a pair `(t, loss)`, and `t` is a leaf that requires grad, before and after.",
-            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
+            ru="Возвращается пара `(t, loss)`, и `t` — лист, который требует градиента и до вычислений, и после них.",
         ),
         aspect(
             "backward",
             0,
             en="`loss(t)` is a tensor of one number, and `loss(t).backward()` runs without an error.",
-            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
+            ru="`loss(t)` — тензор из одного числа, и `loss(t).backward()` выполняется без ошибки.",
         ),
         aspect(
             "steady",
@@ -221,7 +221,7 @@ def keeps_the_history() -> Counterexample:
 
 @leaf_without_gradient.mistake(
     en="The second of the pair is the value of the loss. Asked for is the function that computes it from `t`.",
-    ru="Второе в паре — уже вычисленное значение функции потерь, а нужна сама функция, которая вычисляет его по `t`.",
+    ru="Второе в паре — уже вычисленное значение функции потерь, а нужна сама функция, которая вычисляет его по `t`.",
 )
 def returns_the_value() -> tuple[Tensor, Tensor]:
     t, other = _make_weight(), _make_weight()

@@ -172,8 +172,8 @@ def shares_the_values_unnoticed(h: Tensor, values: Tensor, noticed: bool) -> Non
 
 
 @overwrite.mistake(
-    en="`values` is added to `h`. It has to stand there in place of the old numbers.",
-    ru="`values` прибавлен к `h`. А он должен встать на место прежних чисел.",
+    en="`values` was added to `h`. It should stand there in place of the old numbers.",
+    ru="Тензор `values` прибавлен к `h`, а должен встать на место прежних чисел.",
 )
 def adds_the_values(h: Tensor, values: Tensor, noticed: bool) -> None:
     (h.detach() if noticed else h.data).add_(values)

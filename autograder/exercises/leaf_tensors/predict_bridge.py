@@ -49,7 +49,7 @@ predict_bridge.wrong(
     "from_numpy_copies",
     {"shared[0] after array[0] = 5": 1.0},
     en="`from_numpy` was taken to copy. It gives a tensor with the array's own memory.",
-    ru="Функции `from_numpy` приписано копирование. Но она даёт тензор с той же памятью, что у массива.",
+    ru="Ожидалось, что `from_numpy` копирует. Но эта функция даёт тензор с той же памятью, что у массива.",
 )
 
 
@@ -57,7 +57,7 @@ predict_bridge.wrong(
     "torch_tensor_shares",
     {"copied[0] after array[0] = 5": 5.0},
     en="`torch.tensor(array)` was taken to share the array's memory. It always copies.",
-    ru="Память `torch.tensor(array)` и массива сочтена общей. Но эта функция всегда копирует.",
+    ru="Ожидалось, что у `torch.tensor(array)` и массива общая память. Но эта функция всегда копирует.",
 )
 
 
@@ -65,7 +65,7 @@ predict_bridge.wrong(
     "to_numpy_copies",
     {"c[0] after c.numpy()[0] = 7": 1.0},
     en="`numpy()` was taken to copy. The memory is shared: an edit of the array is an edit of the tensor.",
-    ru="Методу `numpy()` приписано копирование. Но память общая: меняется массив — меняется и тензор.",
+    ru="Ожидалось, что `numpy()` копирует. Но память общая: меняется массив — меняется и тензор.",
 )
 
 
@@ -74,7 +74,7 @@ predict_bridge.wrong(
     {"c[0] after c.numpy()[0] = 7": "RuntimeError"},
     en="`detach()` was taken to be needed for every conversion. A constant does not need it: it has no history to "
     "hide.",
-    ru="Вызов `detach()` сочтён нужным при любом преобразовании. Но константе он не нужен: у неё нет истории.",
+    ru="Не учтено, что константе вызов `detach()` не нужен: у неё нет истории.",
 )
 
 
@@ -110,7 +110,7 @@ predict_bridge.wrong(
     "detach_copied",
     {"w[0] after w.detach().numpy()[0] = 9": 1.0},
     en="`detach()` was taken to copy before the edit. It is the leaf's own memory that was edited.",
-    ru="Методу `detach()` приписано копирование. Но изменена память самого листа.",
+    ru="Ожидалось, что `detach()` копирует. Но изменена память самого листа.",
 )
 
 

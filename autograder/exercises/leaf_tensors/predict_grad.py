@@ -25,13 +25,13 @@ from .predict_leaf import predict_leaf
         Text(
             "Leaves that require grad, and tensors that were asked in time to keep theirs. What they hold is the "
             "derivative of `loss`, not of the line they stand in.",
-            "В листьях, которые требуют градиента, и в тензорах, которые заранее попросили его сохранить. Там лежит "
+            "В листьях, которые требуют градиента, и в тензорах, для которых сохранение запрошено заранее. Там лежит "
             "производная `loss`, а не той строки, в которой они стоят.",
         ),
         Text(
             "`early` is 6, `late` is 11, and the derivative of `late ** 2` with respect to `late` is 22. A view of a "
             "leaf is no leaf; its gradient lands in the base, at its place.",
-            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
+            "`early` равен 6, `late` равен 11, производная `late ** 2` по `late` равна 22. Представление листа — не "
             "лист; его градиент попадает в исходный тензор, на своё место.",
         ),
     ],
@@ -73,7 +73,7 @@ predict_grad.wrong(
     "retaining_works_afterwards",
     {"late.grad": 22.0},
     en="`retain_grad()` was expected to work afterwards. It asks the *next* backward pass; this one is over.",
-    ru="Вызову `retain_grad()` приписано действие задним числом. Но он относится к *следующему* обратному проходу, а "
+    ru="Ожидалось, что `retain_grad()` подействует задним числом. Но он относится к *следующему* обратному проходу, а "
     "этот уже закончился.",
 )
 
@@ -82,7 +82,7 @@ predict_grad.wrong(
     "views_have_gradients",
     {"part.grad": 4.0},
     en="A view was taken to have a `.grad` of its own. The gradient of `v[0]` goes on to the leaf `v`.",
-    ru="Представлению приписан собственный `.grad`. Но градиент `v[0]` идёт дальше, в лист `v`.",
+    ru="Ожидалось, что у представления есть свой `.grad`. Но градиент `v[0]` идёт дальше, в лист `v`.",
 )
 
 
@@ -91,8 +91,8 @@ predict_grad.wrong(
     {"v.grad": None},
     en="`v` was expected to get nothing, since only a part of it was used. The gradient lands at the place of that "
     "part, with zeros beside it.",
-    ru="Тензору `v`, у которого использована только часть, не приписано никакого градиента. Но градиент попадает на "
-    "место этой части, а на остальных местах стоят нули.",
+    ru="Не учтено, что градиент доходит до `v`, хотя использована только его часть. Он попадает на место этой части, а "
+    "на остальных местах стоят нули.",
 )
 
 
@@ -100,7 +100,7 @@ predict_grad.wrong(
     "parts_spread",
     {"v.grad": [4.0, 4.0]},
     en="The gradient of a part was spread over the whole tensor. `v[1]` has no influence on `loss`: 0.",
-    ru="Градиент части приписан всему тензору. Элемент `v[1]` на `loss` не влияет, и там 0.",
+    ru="Градиент части распространён на весь тензор. Но элемент `v[1]` на `loss` не влияет, и там 0.",
 )
 
 
@@ -118,7 +118,7 @@ predict_grad.wrong(
     "constants_get_zero",
     {"k.grad": 0.0},
     en="A constant was expected to get a gradient of zero. It gets none: None.",
-    ru="Константе приписан нулевой градиент. Но она не получает никакого: там None.",
+    ru="Ожидалось, что константа получит нулевой градиент. Но она не получает никакого: там None.",
 )
 
 
@@ -126,7 +126,7 @@ predict_grad.wrong(
     "constants_get_gradients",
     {"k.grad": 22.0},
     en="A constant was expected to get a gradient, since the loss depends on it. It gets none.",
-    ru="Константе приписан градиент, ведь функция потерь от неё зависит. Но константа его не получает.",
+    ru="Ожидалось, что константа получит градиент, ведь функция потерь от неё зависит. Но градиента у константы нет.",
 )
 
 
@@ -175,8 +175,8 @@ predict_grad.wrong(
     "everybody_keeps_one",
     {"part.grad": 4.0, "lost.grad": 1.0, "late.grad": 22.0, "loss.grad": 1.0},
     en="Every tensor was taken to keep `.grad`. Unless asked, only leaves that require grad keep it.",
-    ru="Сохранённый `.grad` приписан каждому тензору. Но если не попросить, он сохраняется только у листьев, которые "
-    "требуют градиента.",
+    ru="Ожидалось, что `.grad` сохранится у каждого тензора. Но если не попросить, он сохраняется только у листьев, "
+    "которые требуют градиента.",
 )
 
 
@@ -185,7 +185,7 @@ predict_grad.wrong(
     {"lost.grad": 0.01},
     en="The gradient of the original leaf was ascribed to `lost`. That leaf has it, and no name is bound to the leaf "
     "any more.",
-    ru="Тензору `lost` приписан градиент исходного листа. Но лежит он в самом листе, а лист ни с каким именем больше "
+    ru="Градиент исходного листа принят за градиент `lost`. Но лежит он в самом листе, а лист ни с каким именем больше "
     "не связан.",
 )
 

@@ -67,8 +67,8 @@ predict_leaf.wrong(
     {"torch.ones(2) + 1": (False, False)},
     en="A result of arithmetic was taken to be no leaf. `(False, False)` does not exist: without `requires_grad` there "
     "is no history, and a tensor without a history is a leaf.",
-    ru="Результат арифметики сочтён нелистовым. Но ответа `(False, False)` не бывает: без `requires_grad` нет истории, "
-    "а тензор без истории — лист.",
+    ru="Не учтено, что листом бывает и результат арифметики. Ответа `(False, False)` не бывает: без `requires_grad` "
+    "нет истории, а тензор без истории — лист.",
 )
 
 
@@ -77,8 +77,8 @@ predict_leaf.wrong(
     dict.fromkeys(("torch.ones(2) + 1", "w.detach()", "w * 2 under no_grad", "w > 0.5"), (False, False)),
     en="Only tensors that require grad were taken for leaves. Data, detached tensors and results under `no_grad()` are "
     "leaves as well.",
-    ru="Листьями сочтены только тензоры, которые требуют градиента. Но данные, отсоединённые тензоры и результаты "
-    "внутри `no_grad()` — тоже листья.",
+    ru="Не учтено, что лист может и не требовать градиента: данные, отсоединённые тензоры и результаты внутри "
+    "`no_grad()` — тоже листья.",
 )
 
 
@@ -122,8 +122,8 @@ predict_leaf.wrong(
     {'w.to("cpu")': (False, True)},
     en="`.to` was taken to make a new tensor always. With nothing to convert it returns the very tensor it was called "
     "on.",
-    ru="Методу `.to` приписано создание нового тензора. Но если менять нечего, он возвращает тот самый тензор, для "
-    "которого вызван.",
+    ru="Ожидалось, что `.to` всегда создаёт новый тензор. Но если менять нечего, возвращается тот самый тензор, для "
+    "которого вызван метод.",
 )
 
 
@@ -139,8 +139,7 @@ predict_leaf.wrong(
     "detach_keeps_the_flag",
     {"w.detach()": (True, True)},
     en="`detach()` was taken to keep the flag or the history. It leaves both behind and gives a constant.",
-    ru="Результату `detach()` приписан флаг или история исходного тензора. Но не остаётся ни того, ни другого: "
-    "получается константа.",
+    ru="Ожидалось, что `detach()` сохранит флаг или историю. Но не остаётся ни того, ни другого: получается константа.",
 )
 
 
@@ -153,7 +152,8 @@ predict_leaf.wrong(
     "no_grad_is_recorded",
     {"w * 2 under no_grad": (False, True)},
     en="An operation under `no_grad()` was taken for recorded. `w * 2` is a constant there, whatever `w` requires.",
-    ru="Операция внутри `no_grad()` сочтена записанной. Но `w * 2` там — константа, каким бы ни был флаг у `w`.",
+    ru="Не учтено, что внутри `no_grad()` операции не записываются: `w * 2` там — константа, каким бы ни был флаг у "
+    "`w`.",
 )
 
 
@@ -161,7 +161,7 @@ predict_leaf.wrong(
     "parameters_keep_history",
     {"torch.nn.Parameter(w * 2)": (False, True)},
     en="`Parameter(w * 2)` was taken to keep the history of `w * 2`. A `Parameter` is always a new leaf.",
-    ru="Тензору `Parameter(w * 2)` приписана история `w * 2`. Но `Parameter` — всегда новый лист.",
+    ru="Ожидалось, что `Parameter(w * 2)` сохранит историю `w * 2`. Но `Parameter` — всегда новый лист.",
 )
 
 
@@ -170,8 +170,8 @@ predict_leaf.wrong(
     {"w > 0.5": (False, True)},
     en="Everything computed from `w` was taken to require grad. True and False have no gradient: a comparison, like "
     "`argmax`, gives a constant.",
-    ru="Всё вычисленное из `w` сочтено требующим градиента. Но у True и False градиента нет: сравнение, как и "
-    "`argmax`, даёт константу.",
+    ru="Не учтено, что у True и False градиента нет. Сравнение, как и `argmax`, даёт константу, хотя и вычислено из "
+    "`w`.",
 )
 
 
@@ -187,7 +187,7 @@ predict_leaf.wrong(
     "leaves_have_a_grad_fn",
     {"w.grad_fn": "AccumulateGrad"},
     en="A leaf was expected to have a `grad_fn`. It has none: no operation made it.",
-    ru="Листу приписан `grad_fn`. Но у листа его нет: лист не создан операцией.",
+    ru="Ожидалось, что у листа есть `grad_fn`. Но лист не создан операцией, и узла у него нет.",
 )
 
 

@@ -26,7 +26,7 @@ from .common import flags, grad_fn_name
             "snapshot",
             1,
             en="The snapshot holds what `x` held at the time of the call, also after `x` has been edited.",
-            ru="Снимок содержит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
+            ru="В снимке лежит то, что было в `x` в момент вызова, даже если `x` потом изменили.",
         ),
         aspect(
             "flags",
@@ -184,8 +184,8 @@ def flattens(x: Tensor) -> Tensor:
 
 
 @snapshot.mistake(
-    en="An array of NumPy comes back. Asked for is a tensor.",
-    ru="Возвращается массив NumPy, а нужен тензор.",
+    en="A NumPy array was returned. Asked for is a tensor.",
+    ru="Возвращён массив NumPy, а нужен тензор.",
 )
 def returns_an_array(x: Tensor) -> Any:
     return x.detach().clone().numpy()
@@ -203,8 +203,8 @@ def switches_the_flag_off(x: Tensor) -> Tensor:
 @snapshot.mistake(
     en="`requires_grad_(False)` is called on the clone. The clone is a result with a history, and only `detach()` takes "
     "that away.",
-    ru="`requires_grad_(False)` вызван у копии. Копия — результат операции с историей, и убрать её может только "
-    "`detach()`.",
+    ru="Метод `requires_grad_(False)` вызван для копии. Копия — результат операции с историей, и убрать её может "
+    "только `detach()`.",
 )
 def switches_the_clone_off(x: Tensor) -> Tensor:
     return x.clone().requires_grad_(False)
@@ -212,7 +212,7 @@ def switches_the_clone_off(x: Tensor) -> Tensor:
 
 @snapshot.mistake(
     en="Leaves are copied with `copy.deepcopy`, which keeps `requires_grad`: the snapshot of a weight is a weight.",
-    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
+    ru="Листья копируются через `copy.deepcopy`, а она сохраняет `requires_grad`: снимок веса — снова вес.",
 )
 def copies_leaves_deeply(x: Tensor) -> Tensor:
     return copy.deepcopy(x) if x.is_leaf else x.detach().clone()

@@ -71,7 +71,7 @@ def _filled_memory() -> Iterator[None]:
         Text(
             "`torch.Tensor(2, 3)` asks for room for 2 × 3 numbers and writes nothing into it. Its dtype is float32, "
             "whatever `w` is.",
-            "`torch.Tensor(2, 3)` выделяет место под 2 × 3 числа и ничего туда не записывает. Его dtype — float32, "
+            "`torch.Tensor(2, 3)` выделяет место под 2 × 3 числа и ничего туда не записывает. Его dtype — float32, "
             "каким бы ни был `w`.",
         ),
         Text("total = torch.zeros_like(...)", "total = torch.zeros_like(...)"),
@@ -268,7 +268,7 @@ def adds_to_the_weight(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     en="The others are added in place to the first gradient. That tensor may be an expanded one, as for `w.sum()`: all "
     "of its entries are one number in memory, and torch refuses to write there.",
     ru="Остальные градиенты прибавляются на месте к первому. Это может быть расширенный тензор, как для `w.sum()`: все "
-    "его элементы — одно число в памяти, и torch не позволяет туда писать.",
+    "его элементы — одно число в памяти, и записывать туда torch не позволяет.",
 )
 def adds_to_the_first(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     return _add_gradients(torch.autograd.grad(losses[0](), w)[0], losses[1:], w)
@@ -289,7 +289,7 @@ def starts_from_a_leaf(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
 
 @sum_gradients.mistake(
     en="`torch.autograd.grad` returns a tuple, even for one input. The gradient is its first entry.",
-    ru="Функция `torch.autograd.grad` возвращает кортеж, даже если вход один. Сам градиент — его первый элемент.",
+    ru="Функция `torch.autograd.grad` возвращает кортеж, даже если вход один. Сам градиент — его первый элемент.",
 )
 def adds_the_tuple(losses: list[Callable[[], Tensor]], w: Tensor) -> Tensor:
     total = torch.zeros_like(w, requires_grad=False)

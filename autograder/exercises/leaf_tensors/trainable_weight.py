@@ -32,7 +32,7 @@ from .common import flags, grad_fn_name, kind_of
             1,
             en="It is 0.01 times `values`, with the shape of `values` and the dtype and the device that were asked "
             "for.",
-            ru="Это тензор `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
+            ru="Это тензор `values`, умноженный на 0.01; форма та же, что у `values`, а dtype и устройство — заданные.",
         ),
         aspect(
             "input",
@@ -216,8 +216,8 @@ def scales_and_tracks_the_input(values: Tensor, dtype: torch.dtype, device: str)
 
 
 @trainable_weight.mistake(
-    en="The weight is always float32. The dtype that was asked for goes to `.to(...)`.",
-    ru="Вес всегда получается float32. Заданный dtype передают в `.to(...)`.",
+    en="The weight is always float32, whatever dtype was asked for: that one goes to `.to(...)`.",
+    ru="Вес всегда получается float32, а в `.to(...)` нужно передать заданный dtype.",
 )
 def casts_to_float32(values: Tensor, dtype: torch.dtype, device: str) -> Tensor:
     return (values * 0.01).float().to(device).requires_grad_()

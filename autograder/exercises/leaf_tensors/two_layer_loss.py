@@ -134,8 +134,8 @@ def goes_backward_itself(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 
 @two_layer_loss.mistake(
-    en="The sum of the squares comes back. The loss is their mean.",
-    ru="Возвращается сумма квадратов. Значение функции потерь — их среднее.",
+    en="The sum of the squares was returned. The loss is their mean.",
+    ru="Возвращена сумма квадратов, а функция потерь — их среднее.",
 )
 def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
     return ((x @ w).tanh() @ u).square().sum()
@@ -143,14 +143,14 @@ def takes_the_sum(x: Tensor, w: Tensor, u: Tensor) -> Tensor:
 
 @two_layer_loss.mistake(
     en="The loss is a Python number. It has no graph, and the caller cannot call `backward()`.",
-    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
+    ru="Значение функции потерь — обычное число Python. Графа у него нет, и вызвать `backward()` нельзя.",
 )
 def returns_a_number(x: Tensor, w: Tensor, u: Tensor) -> float:
     return ((x @ w).tanh() @ u).square().mean().item()
 
 
 @two_layer_loss.mistake(
-    en="`tanh` got lost between the two layers.",
+    en="`tanh` is missing between the two layers.",
     ru="Между двумя слоями потерян `tanh`.",
 )
 def loses_the_tanh(x: Tensor, w: Tensor, u: Tensor) -> Tensor:

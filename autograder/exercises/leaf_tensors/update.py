@@ -39,7 +39,7 @@ def _is_empty(gradient: Tensor | None) -> bool:
             "weights",
             2,
             en="The tensors of the list themselves hold the values after the step, in place.",
-            ru="Сами тензоры из списка содержат значения после шага: они изменены на месте.",
+            ru="В самих тензорах из списка лежат значения после шага: они изменены на месте.",
         ),
         aspect(
             "flags",

@@ -39,6 +39,7 @@ _SHALLOW, _DEEP = 7, 99
             0,
             en="After the backward pass nothing stays in memory but gradients (bytes left).",
             ru="После обратного прохода в памяти остаются только градиенты (осталось лишнего, байт).",
+            measured=Text("Bytes left", "Осталось байт"),
         ),
         aspect(
             "gradients",
@@ -51,6 +52,7 @@ _SHALLOW, _DEEP = 7, 99
             1,
             en="Each of 7 or 99 layers is called at most twice (the most calls of one layer).",
             ru="Каждый из 7 или 99 слоёв вызван самое большее дважды (наибольшее число вызовов одного слоя).",
+            measured=Text("Calls of one layer", "Вызовов одного слоя"),
         ),
         aspect(
             "peak",
@@ -58,6 +60,7 @@ _SHALLOW, _DEEP = 7, 99
             en="The peak is at most 8.8 times the size of `x` with 7 layers, 23.4 times with 99 layers (bytes; `x` has "
             "1600).",
             ru="Пик не больше 8.8 размера `x` при 7 слоях и 23.4 размера при 99 слоях (байты; в `x` их 1600).",
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
     ],
     hints=[
@@ -70,14 +73,14 @@ _SHALLOW, _DEEP = 7, 99
         Text(
             "About $k + s$, and $k \\cdot s$ is the number of layers: the sum is smallest when both are its square root. "
             "The last segment may be shorter.",
-            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
+            "Примерно $k + s$, а $k \\cdot s$ — это число слоёв. Сумма меньше всего, когда оба слагаемых равны корню "
             "из этого числа. Последний сегмент может быть короче.",
         ),
         Text(
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
             "x = checkpoint(segment, x, use_reentrant=False)`, where `size` is about the root of `len(layers)`.",
             "`for start in range(0, len(layers), size): segment = torch.nn.Sequential(*layers[start : start + size]); "
-            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
+            "x = checkpoint(segment, x, use_reentrant=False)`, где `size` — примерно корень из `len(layers)`.",
         ),
     ],
 )

@@ -40,7 +40,7 @@ from .common import Function, nbytes
         Text(
             "`t.untyped_storage()` has a `data_ptr()` and `nbytes()`. A dictionary from the one to the other counts each "
             "storage once.",
-            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
+            "У `t.untyped_storage()` есть `data_ptr()` и `nbytes()`. В словаре, где ключ — адрес, а значение — размер, "
             "каждое хранилище окажется один раз.",
         ),
         Text(

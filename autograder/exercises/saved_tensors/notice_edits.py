@@ -50,12 +50,14 @@ def _activation(leaf: Tensor) -> Tensor:
             1,
             en="No copies are kept (bytes in memory after the forward pass, the result of `f` alone is allowed).",
             ru="Копии не хранятся (байты в памяти после прямого прохода; допускается только результат `f`).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "left",
             1,
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[
@@ -67,7 +69,7 @@ def _activation(leaf: Tensor) -> Tensor:
             "Every tensor has a version, `t._version`, which grows with each change in place. `detach()` shares it, "
             "`.data` does not.",
             "У каждого тензора есть счётчик версий `t._version`: он растёт при каждом изменении на месте. У результата "
-            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
+            "`detach()` счётчик общий с исходным тензором, у `.data` — свой.",
         ),
         Text(
             "`pack` returns a pair: the detached tensor and its version now. `unpack` compares that number with the "

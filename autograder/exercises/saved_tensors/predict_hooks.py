@@ -23,14 +23,14 @@ from autograder.language import Text
         Text(
             "`pack` runs once per save while the operation runs, in the thread that entered the `with`; of two pairs "
             "only the inner one is called. `unpack` runs each time a saved tensor is needed.",
-            "`pack` вызывается один раз на каждое сохранение, во время самой операции и в том потоке выполнения, "
-            "который вошёл в `with`; из двух пар вызывается только внутренняя. `unpack` вызывается каждый раз, когда "
+            "`pack` вызывается один раз на каждое сохранение, во время самой операции и в том потоке выполнения, где "
+            "открыт блок `with`; из двух пар вызывается только внутренняя. `unpack` вызывается каждый раз, когда "
             "сохранённый тензор нужен.",
         ),
         Text(
             "`x * x` saves both factors, `x @ W` saves `x` and `W`. What `unpack` gives back is used as it is: for "
             "`x ** 2` the gradient is twice that.",
-            "`x * x` сохраняет оба множителя, `x @ W` — `x` и `W`. То, что вернёт `unpack`, берётся как есть: градиент "
+            "`x * x` сохраняет оба множителя, `x @ W` — `x` и `W`. То, что вернёт `unpack`, берётся как есть: градиент "
             "`x ** 2` вдвое больше этого значения.",
         ),
     ],
@@ -60,7 +60,7 @@ predict_hooks.wrong(
     "additions_are_packed",
     {"packs of x + 1": 1},
     en="The addition was expected to save something. `x + 1` saves nothing, so there is nothing to pack.",
-    ru="Сложению приписано сохранение тензора. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
+    ru="Ожидалось, что сложение что-то сохраняет. Но `x + 1` не сохраняет ничего, и упаковывать нечего.",
 )
 
 

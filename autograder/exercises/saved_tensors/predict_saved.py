@@ -26,14 +26,14 @@ _INPUT = 64 * 256 * 4
         Text(
             "`x` takes 65 536 bytes, `W` takes 262 144, a boolean takes one byte. A derivative that is a constant needs "
             "no tensor; a tensor that is saved twice lies in memory once.",
-            "`x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная постоянна, "
-            "тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
+            "Тензор `x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная "
+            "постоянна, тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
         ),
         Text(
             "For `x @ W` the gradient of `x` needs `W` and the gradient of `W` needs `x`. `frozen` asks for no "
             "gradient. A slice is a view: it keeps the whole storage.",
             "В `x @ W` для градиента `x` нужен `W`, а для градиента `W` нужен `x`. Тензор `frozen` градиента не "
-            "требует. Срез — это представление: он удерживает всё хранилище.",
+            "требует. Срез — это представление: он удерживает всё хранилище.",
         ),
     ],
 )
@@ -46,7 +46,7 @@ predict_saved.wrong(
     dict.fromkeys(("x + 1", "x * 2", "x.sum()"), _INPUT),
     en="Every operation was taken to keep its input. The derivative of `x + 1`, of `x * 2` and of a sum is a constant: "
     "nothing is saved.",
-    ru="Каждой операции приписано сохранение входа. Но производная `x + 1`, `x * 2` и суммы постоянна: сохранять "
+    ru="Ожидалось, что любая операция сохраняет вход. Но производная `x + 1`, `x * 2` и суммы постоянна: сохранять "
     "нечего.",
 )
 
@@ -78,7 +78,7 @@ predict_saved.wrong(
     "sums_save",
     {"x.sum()": _INPUT},
     en="A sum was expected to save its terms. Its derivative is 1 for each of them; a shape is enough.",
-    ru="Сумме приписано сохранение слагаемых. Но производная по каждому из них равна 1: достаточно знать форму.",
+    ru="Ожидалось, что сумма сохраняет слагаемые. Но производная по каждому из них равна 1: достаточно знать форму.",
 )
 
 
@@ -168,7 +168,7 @@ predict_saved.wrong(
     "where_keeps_numbers",
     {"torch.where(x > 0.5, x, 0.0)": _INPUT},
     en="`where` was expected to save numbers. It saves its condition, one byte per entry.",
-    ru="Операции `where` приписано сохранение чисел. Но сохраняется условие, по байту на элемент.",
+    ru="Ожидалось, что `where` сохраняет числа. Но сохраняется условие, по байту на элемент.",
 )
 
 

@@ -64,6 +64,7 @@ def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int
             "result of `f` included).",
             ru="Пока граф жив, его тензоры float32 и float64 занимают по два байта на элемент (байты в памяти вместе с "
             "результатом `f`).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "gradient",
@@ -80,6 +81,7 @@ def _bytes_in_half(f: Function, x: Tensor, known: Sequence[Tensor]) -> tuple[int
             en="When the result is dropped without a backward pass, nothing stays in memory (bytes left).",
             ru="Если результат отброшен без обратного прохода, в памяти ничего не остаётся (осталось в памяти, байт).",
             after=("result", "bytes"),
+            measured=Text("Bytes left", "Осталось байт"),
         ),
     ],
     hints=[

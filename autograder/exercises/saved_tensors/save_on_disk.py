@@ -68,6 +68,7 @@ def _clear_folder(folder: str) -> str:
             "parameter (bytes in `folder`).",
             ru="В файлах лежат элементы сохранённых тензоров, не более 4096 лишних байт на каждый; параметров там нет "
             "(байты в `folder`).",
+            measured=Text("Bytes in files", "Байт в файлах"),
         ),
         aspect(
             "memory",
@@ -75,6 +76,7 @@ def _clear_folder(folder: str) -> str:
             en="While the graph lives, the memory holds the result and none of the tensors in files (bytes, 1024 to "
             "spare).",
             ru="Пока граф жив, в памяти лежит результат, а тензоров из файлов там нет (байты, с запасом 1024).",
+            measured=Text("Bytes in memory", "Байт в памяти"),
         ),
         aspect(
             "files_left",
