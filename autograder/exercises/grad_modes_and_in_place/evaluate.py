@@ -425,3 +425,24 @@ def returns_the_last(model: Module, batches: list[Tensor]) -> Tensor:
 )
 def predicts_in_vain(model: Module, batches: list[Tensor]) -> None:
     _predict(model, batches)
+
+
+@evaluate.mistake(
+    en="Only dropout was put into evaluation mode. Batch norm reads `training` too, and so may any other layer.",
+    ru="В режим оценки переведён только dropout. Но `training` читает и нормализация по батчу, и любой другой слой "
+    "тоже может.",
+)
+def switches_dropout_only(model: Module, batches: list[Tensor]) -> Tensor:
+    with _restoring_modes(model), torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, Dropout):
+                module.eval()
+        return torch.cat([model(x) for x in batches])
+
+
+@evaluate.mistake(
+    en="The predictions were joined along the last dimension. The samples lie along the first.",
+    ru="Предсказания соединены по последнему измерению. А примеры идут по первому.",
+)
+def joins_the_last_dimension(model: Module, batches: list[Tensor]) -> Tensor:
+    return torch.cat(_predict(model, batches), dim=-1)

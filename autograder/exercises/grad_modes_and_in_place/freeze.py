@@ -503,3 +503,12 @@ def clears_whatever_is_frozen(model: Sequential, k: int) -> list[Parameter]:
 def freezes_the_kth_alone(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[k - 1].parameters())
     return _trainable(model)
+
+
+@freeze.mistake(
+    en="One layer alone was frozen, `model[k]`. The first `k` layers are `model[0]` to `model[k - 1]`.",
+    ru="Заморожен один-единственный слой, `model[k]`. Первые `k` слоёв — это слои от `model[0]` до `model[k - 1]`.",
+)
+def freezes_layer_k_alone(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(model[k].parameters())
+    return _trainable(model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,18 +29,16 @@ def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
     """Return for each network whether a weight that is frozen before a call is frozen afterwards.
 
     A call that raises an error does not count, because `backward(inputs=...)` refuses frozen weights. The case in
-    float32 is enough.
+    float32 is enough. The networks of the case are changed.
     """
+    frozen = {"G": case.G[0].weight, "D": case.D[0].weight}
     if case.real.dtype is not torch.float32:
-        return {"G": True, "D": True}
-    G, D = copy.deepcopy((case.G, case.D))
-    frozen = {"G": G[0].weight, "D": D[0].weight}
+        return dict.fromkeys(frozen, True)
     for weight in frozen.values():
         weight.requires_grad_(False)
         weight.grad = None
-    optimizers = SGD(G.parameters(), lr=0.1), SGD(D.parameters(), lr=0.1)
     try:
-        answer.gan_step(G, D, *optimizers, case.real, case.ideas)
+        answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     except AnswerRaised:
         return dict.fromkeys(frozen, True)
     return {name: not weight.requires_grad for name, weight in frozen.items()}
@@ -92,21 +89,19 @@ def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
     ],
 )
 def gan_step(answer: Any, case: Case) -> dict[str, object]:
-    keeps_frozen = _keeps_frozen(answer, case)
     steps = []
     case.opt_D.register_step_post_hook(lambda *_: steps.append("opt_D"))
     case.opt_G.register_step_post_hook(lambda *_: steps.append("opt_G"))
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
-        return {
-            "D": {"steps.count(opt_D)": steps.count("opt_D"), "keeps frozen weights frozen": keeps_frozen["D"]}
-            | weights_of(case.D)
-            | flags(case.D, "D"),
-            "G": {"steps.count(opt_G)": steps.count("opt_G"), "keeps frozen weights frozen": keeps_frozen["G"]}
-            | weights_of(case.G)
-            | flags(case.G, "G"),
+        found: dict[str, Any] = {
+            "D": {"steps.count(opt_D)": steps.count("opt_D")} | weights_of(case.D) | flags(case.D, "D"),
+            "G": {"steps.count(opt_G)": steps.count("opt_G")} | weights_of(case.G) | flags(case.G, "G"),
             "gradients of G": {name: _magnitude(gradient) for name, gradient in gradients_of(case.G).items()},
         }
+        for network, kept in _keeps_frozen(answer, case).items():
+            found[network]["keeps frozen weights frozen"] = kept
+        return found
 
 
 @gan_step.cases
@@ -494,21 +489,6 @@ def thaws_D(*game: Any) -> None:
 
 
 @gan_step.mistake(
-    en="`train()` was called on both networks. It puts every module into training mode, also those that had been in "
-    "evaluation mode.",
-    ru="У обеих сетей вызван метод `train()`. Он переводит в режим обучения все модули, в том числе те, что были в "
-    "режиме оценки.",
-)
-def trains_both(*game: Any) -> None:
-    G, D, opt_G, opt_D, real, ideas = game
-    G.train()
-    D.train()
-    _fill_gradients(G, D, *_losses(G, D, real, ideas))
-    opt_D.step()
-    opt_G.step()
-
-
-@gan_step.mistake(
     en="`D` was put into training mode as a whole. A module of it that had been in evaluation mode is not any more.",
     ru="Сеть `D` целиком переведена в режим обучения. Модуль, который был в режиме оценки, из него вышел.",
 )
@@ -559,5 +539,17 @@ def forgets_to_clear_G(*game: Any) -> None:
     opt_D.zero_grad()
     d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
     g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="The loss of `D` was halved. Asked for is the sum of its two means.",
+    ru="Функция потерь сети `D` поделена пополам, а нужна сумма двух средних.",
+)
+def halves_the_loss_of_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    _fill_gradients(G, D, d_loss / 2, g_loss)
     opt_D.step()
     opt_G.step()

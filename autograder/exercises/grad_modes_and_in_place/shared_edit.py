@@ -322,3 +322,38 @@ def raises_the_counter(x: Tensor) -> tuple[Tensor, Tensor]:
     other = h[0]
     torch.autograd.graph.increment_version(h)
     return h, other
+
+
+@shared_edit.mistake(
+    en="The shared memory is that of `x`: both tensors are views of the leaf. Begin with a result, such as `x * 2`.",
+    ru="Общая память принадлежит самому `x`: оба тензора — представления листа. Начните с результата, например с "
+    "`x * 2`.",
+)
+def shares_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x.view(-1), x.t()
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_the_leaf"].says)
+def edits_a_view_of_the_leaf(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x.view(-1)
+    h.mul_(2)
+    return h, x.t()
+
+
+@shared_edit.mistake(*shared_edit.mistakes["edits_a_part"].says)
+def edits_a_chunk(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    part = h.chunk(2)[0]
+    part.mul_(3)
+    return h, part
+
+
+@shared_edit.mistake(
+    en="A tuple came back, but not a pair of tensors: its length is not 2, or an entry is no tensor.",
+    ru="Возвращён кортеж, но не пара тензоров: его длина не 2 или какой-то элемент не тензор.",
+)
+def returns_three(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    h = x * 2
+    other = h.t()
+    h.mul_(3)
+    return h, other, x

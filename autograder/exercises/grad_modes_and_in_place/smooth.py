@@ -407,3 +407,31 @@ def makes_a_number_of_the_weight(x: Tensor, a: Tensor) -> Tensor:
     for row in x[1:]:
         rows.append(a.item() * rows[-1] + (1 - a) * row)
     return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="A second row was expected. With $T = 1$ there is none, and `y` is the one row of `x`.",
+    ru="Ожидалось, что есть вторая строка. При $T = 1$ её нет, и `y` состоит из единственной строки `x`.",
+)
+def expects_two_rows(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0], a * x[0] + (1 - a) * x[1]]
+    for row in x[2:]:
+        rows.append(a * rows[-1] + (1 - a) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(
+    en="The averages run along the columns. Each row is averaged with the rows before it.",
+    ru="Средние идут вдоль столбцов. А усреднять нужно каждую строку с предыдущими строками.",
+)
+def goes_along_the_columns(x: Tensor, a: Tensor) -> Tensor:
+    return _recur(x.T, a).T
+
+
+@smooth.mistake(
+    en="Each row is the plain mean of the rows so far. The average asked for weighs them by powers of `a`.",
+    ru="Каждая строка — обычное среднее всех строк до неё включительно. А нужно среднее с весами, в которые входят "
+    "степени `a`.",
+)
+def takes_the_plain_mean(x: Tensor, a: Tensor) -> Tensor:
+    return x.cumsum(0) / torch.arange(1, len(x) + 1, dtype=x.dtype)[:, None]

@@ -325,3 +325,16 @@ def skips_known_names(tensor: Tensor) -> int:
             names.add(node.name())
             todo += [child for child, _ in node.next_functions]
     return len(names)
+
+
+@count_nodes.mistake(*count_nodes.mistakes["looks_up_too_early"].says)
+def looks_up_too_early_in_a_queue(tensor: Tensor) -> int:
+    seen: set[Any] = set()
+    queue: list[Any] = [tensor.grad_fn]
+    count = 0
+    while queue:
+        node = queue.pop(0)
+        count += 1
+        seen.add(node)
+        queue += [child for child, _ in node.next_functions if child is not None and child not in seen]
+    return count

@@ -154,8 +154,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
             model.weight.grad = 100 * signed(rng, 1, 3)
         yield Case(model=model, batches=_batches(rng, *targets, features=features, scale=scale))
     model = _linear(rng, 2)
-    batches = [(x, model(x).detach()) for x, _ in _batches(rng, 1.0, 2.0, features=2)]
-    yield Case(model=model, batches=batches)  # every loss is 0
+    torch.nn.init.zeros_(model.weight)
+    yield Case(model=model, batches=_batches(rng, 0.0, 0.0, features=2))  # every loss is exactly 0
 
 
 def _mean_and_extreme(model: Any, batches: Batches, choose: Callable[..., Tensor]) -> tuple[float, Tensor]:
@@ -327,3 +327,12 @@ def empties_the_list(model: Any, batches: Batches) -> Pair:
     mean, worst = _mean_and_extreme(model, batches, max)
     batches.clear()
     return mean, worst
+
+
+@mean_and_worst.mistake(
+    en="The loss of the first batch is missing from the mean.",
+    ru="В среднем не учтено значение функции потерь на первом батче.",
+)
+def leaves_out_the_first(model: Any, batches: Batches) -> Pair:
+    losses = [mse_loss(model(x), y) for x, y in batches]
+    return sum(loss.item() for loss in losses[1:]) / len(losses), max(losses)

@@ -378,3 +378,19 @@ def expects_no_none(loss: Tensor) -> str | None:
 def takes_the_first_of_none(loss: Tensor) -> str | None:
     found = [name for name, came, nan, _ in _record_nodes(loss) if nan and not came]
     return found[0]
+
+
+@nan_node.mistake(*nan_node.mistakes["follows_first_operands"].says)
+def follows_first_operands_only(loss: Tensor) -> str | None:
+    found: list[str] = []
+    node: Any = loss.grad_fn
+    while node is not None:
+
+        def watch(given: Any, received: Any, node: Any = node) -> None:
+            if any(g is not None and bool(g.isnan().any()) for g in given):
+                found.append(node.name())
+
+        node.register_hook(watch)
+        node = node.next_functions[0][0] if node.next_functions else None
+    loss.backward()  # type: ignore[no-untyped-call]
+    return found[0] if found else None

@@ -17,6 +17,29 @@ from autograder.measure import graph_nodes
 from .common import FLOAT64
 
 
+def _upstream(y: Tensor) -> Tensor:
+    """Return the gradient from which the backward pass starts at `y`."""
+    return torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
+
+
+def _compare_small(x: Tensor, value: Tensor, gradient: Tensor | None) -> dict[str, str]:
+    """Return how value and gradient of an answer compare with the right ones: "right", "zero" or "wrong".
+
+    A root of a small number is itself small. The comparison is therefore relative to each entry.
+    """
+    root = torch.where(x > 0, x, 0.0).sqrt()
+    right = {"value": root, "gradient": torch.where(x > 0, _upstream(x) / (2 * root), 0.0)}
+
+    def compared(name: str, got: Tensor | None) -> str:
+        if got is None or got.shape != x.shape:
+            return "wrong"
+        if torch.allclose(got.to(x.dtype), right[name], rtol=2e-5, atol=0):
+            return "right"
+        return "wrong" if bool(got.any()) else "zero"
+
+    return {name: compared(name, got) for name, got in (("value", value), ("gradient", gradient))}
+
+
 @exercise(
     title=Text("Find the bug: a root that gives NaN", "Найдите ошибку: корень, который даёт NaN"),
     kind="find the bug",
@@ -40,10 +63,17 @@ from .common import FLOAT64
         ),
         aspect(
             "gradient",
-            2,
+            1,
             en="The derivative is `1 / (2 * sqrt(x))` where `x > 0`, and 0 elsewhere.",
             ru="Производная равна `1 / (2 * sqrt(x))` при `x > 0` и нулю в остальных точках.",
             after=("untouched", "value"),
+        ),
+        aspect(
+            "small",
+            1,
+            en="Both hold for small positive numbers as well.",
+            ru="То и другое верно и для малых положительных чисел.",
+            after=("untouched", "value", "gradient"),
         ),
     ],
     hints=[
@@ -64,18 +94,22 @@ from .common import FLOAT64
     ],
 )
 def safe_sqrt(answer: Any, case: Case) -> dict[str, object]:
+    small = bool(case.x.abs().max() < 1e-6)
     y = answer.safe_sqrt(case.x)
     with using_answer():
         value, gradient = y.detach().clone(), None
         if y.requires_grad:
-            upstream = torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape)
+            upstream = _upstream(y)
             (gradient,) = torch.autograd.grad(y, case.x, upstream, allow_unused=True)
         names = [node.name() for node in graph_nodes(y)]
+        about = _compare_small(case.x.detach(), value, gradient) if small else {}
     hooks = case.x._backward_hooks
     return {
         "untouched": {"x": case.x, "hooks": len(hooks or ())},
-        "value": value,
-        "gradient": gradient,
+        "value": None if small else value,
+        "gradient": None if small else gradient,
+        "small": set(about.values()) <= {"right"},
+        "about small numbers": about,
         "names": names,
     }
 
@@ -86,7 +120,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = signed(rng, *shape)
         x.view(-1)[:5] = torch.tensor([0.0, 1e-4, -1.0, 4.0, 0.0], dtype=FLOAT64)
         yield Case(x=x.requires_grad_())
-    for scale, dtype in (1e-12, torch.float64), (1e-200, torch.float64), (1e-36, torch.float32):
+    for scale, dtype in (1e-200, torch.float64), (1e-36, torch.float32):
         x = scale * uniform(rng, 5)
         x[0], x[1] = 0.0, -x[1]
         yield Case(x=x.to(dtype).requires_grad_())
@@ -268,3 +302,11 @@ def edits_the_leaf(x: Tensor) -> Tensor:
     positive = x > 0
     x[~positive] = 1.0
     return torch.where(positive, x.sqrt(), 0.0)
+
+
+@safe_sqrt.mistake(
+    en="The root is computed in float32, whatever the dtype of `x`.",
+    ru="Корень вычислен в float32, каким бы ни был dtype тензора `x`.",
+)
+def computes_in_float32(x: Tensor) -> Tensor:
+    return torch.where(x > 0, torch.where(x > 0, x, 1.0).float().sqrt(), 0.0)

@@ -39,7 +39,7 @@ def smooth(x, a):
     return powers * scaled.cumsum(0)
 
 
-# %% exercise="gan_step" verdict="refused" mistake="trains_both"
+# %% exercise="gan_step" verdict="refused" mistake="trains_D"
 def gan_step(G, D, opt_G, opt_D, real, ideas):
     D.train()
     G.train()

@@ -57,7 +57,7 @@ def run_backward(root):
     )
 
 
-# %% exercise="safe_sqrt" verdict="refused"
+# %% exercise="safe_sqrt" verdict="refused" mistake="raises_small_numbers"
 def safe_sqrt(x):
     return torch.where(x > 0, x.clamp(min=1e-30).sqrt(), 0.0)
 
