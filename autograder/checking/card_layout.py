@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..language import LANGUAGES
+from ..language import LANGUAGES, Text
 from ..messages.cards import MESSAGES, message
 from ..messages.measured import measured_name, yes_or_no
 from ..messages.torch_errors import explain
@@ -60,7 +60,7 @@ class Card:
             k: MESSAGES[v].read(self.language) if isinstance(v, str) and v in MESSAGES else v
             for k, v in parameters.items()
         }
-        name = measured_name(str(said.get("what", "")).removesuffix(": ").strip("`"))
+        name = _measured(said)
         if name is not None:
             said["what"] = f"{name.read(self.language)}: "
             if answer := yes_or_no(said.get("got")):
@@ -104,10 +104,14 @@ class Card:
         first = finding.got[0].id if finding.got else ""
         if got and (public or table or first.startswith("raised.")):
             kind = {"raised": "card.raised", "differs.table": "card.wrong"}
-            label = kind.get(first) or kind.get(first.partition(".")[0]) or "card.returned"
+            checked = bool(finding.got) and _measured(finding.got[0].parameters) is not None
+            otherwise = "card.checked" if checked else "card.returned"
+            label = kind.get(first) or kind.get(first.partition(".")[0]) or otherwise
             measured = next((a.measured for a in self.exercise.aspects if a.name == finding.aspect), None)
-            own = measured is not None and first.startswith("differs.")
-            yield measured.read(self.language) if own and measured else self._say(label), got
+            if measured and first.startswith("differs."):
+                yield measured.read(self.language), got
+            else:
+                yield self._say(label), got
 
     def _closing(self) -> Iterator[tuple[str, str]]:
         """Yield pairs of strings for the end of the card: a sentence, and source code.
@@ -171,6 +175,11 @@ class Card:
             parts.append(_div(f"{inline(sentence)} <code>{html.escape(code)}</code>", "opacity:.75"))
         frame = f"border-left:4px solid rgb({colour});background:rgba({colour},.07);padding:.6em 1em;margin:.3em 0"
         return _div("".join(parts), f"{frame};line-height:1.5;max-width:58em", lang=self.language)
+
+
+def _measured(parameters: Mapping[str, object]) -> Text | None:
+    """Return the name of the measurement that a note's parameters hold, or None if the name is code."""
+    return measured_name(str(parameters.get("what", "")).removesuffix(": ").strip("`"))
 
 
 def aside(inside: str) -> str:

@@ -7,6 +7,7 @@ every mistake's program. An answer with the same observation has made that mista
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType, SimpleNamespace
@@ -31,6 +32,7 @@ KINDS = {
 }
 ANSWERS = ("function", "class")
 PUBLIC_SEED = "public"
+_SETTINGS = 3  # of a layer, on a card
 
 Probe = Callable[[Any, "Case"], dict[str, object]]
 
@@ -52,7 +54,7 @@ class Case(SimpleNamespace):
 
 def _describe_input(value: object) -> str:
     if isinstance(value, torch.nn.Module):
-        return " ".join(repr(value).split())
+        return _describe_module(value)
     if isinstance(value, torch.optim.Optimizer):
         settings = value.param_groups[0]
         momentum = f", momentum={settings['momentum']}" if settings.get("momentum") else ""
@@ -67,6 +69,13 @@ def _describe_input(value: object) -> str:
         return ""
     readable = isinstance(value, (Formula, torch.dtype, torch.device))
     return repr(value) if readable else describe(canonical(value))
+
+
+def _describe_module(module: torch.nn.Module) -> str:
+    """Return the text of a module in one line, such as `Sequential(Linear(3, 4, bias=True), Tanh())`."""
+    settings = re.sub(r"\b(in|out)_features=", "", module.extra_repr()).split(", ")[:_SETTINGS]
+    inside = [_describe_module(child) for child in module.children()]
+    return f"{type(module).__name__}({', '.join(inside or settings)})"
 
 
 @dataclass(frozen=True)

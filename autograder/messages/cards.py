@@ -16,6 +16,7 @@ MESSAGES: dict[str, Text] = {
     "card.with": Text("with", "где"),
     "card.inputs": Text("Inputs", "Входные данные"),
     "card.returned": Text("Came back", "Получено"),
+    "card.checked": Text("Checked", "Проверено"),
     "card.raised": Text("Error", "Ошибка"),
     "card.wrong": Text("Not so", "Неверно"),
     "card.mistake": Text("Looks like", "Похоже на ошибку"),

@@ -34,6 +34,7 @@ NAMES: dict[str, Text] = {
     "requires_grad of the sum": Text("`requires_grad` of the sum", "`requires_grad` суммы"),
     "returned": Text("returned", "возвращено"),
     "type": Text("type", "тип"),
+    ".grad": Text("`.grad` of the inputs", "`.grad` входов"),
     "hooks": Text("hooks left", "осталось хуков"),
     "hooks left on the layers": Text("hooks left on the layers", "осталось хуков на слоях"),
     "hooks left on weights and x": Text("hooks left on the weights and `x`", "осталось хуков на весах и на `x`"),

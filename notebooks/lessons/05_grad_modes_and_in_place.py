@@ -448,12 +448,12 @@ assert norm.num_batches_tracked == 1
 # ### Exercise `freeze`: a freeze without effect
 # *find the bug · ●●○ · 12 minutes · 5 points*
 #
-# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may be a block of layers) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
+# `freeze(model, k)` freezes the first `k` layers of a `Sequential` (`model[0]` to `model[k - 1]`, at least one and not all; a layer may have a name, may be of any kind, and may be a block of layers or of blocks) and returns a list of the parameters of `model` that still learn, in the order of `model.parameters()`.
 #
 # * All parameters of the first `k` layers stop requiring grad, and their `.grad` becomes `None`, so that an optimizer that holds them does not move them.
-# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; the other parameters keep what they have in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
+# * Everything else stays: a later parameter that had been frozen before stays frozen and is not in the list; every parameter behind the first `k` layers, that one included, keeps what it has in `.grad`; every layer keeps its mode, `training`; the parameters stay the same objects.
 # * A forward pass on data that does not require grad keeps nothing for the frozen layers.
-# %% [markdown] tags=["ru"] of="d9e14d22"
+# %% [markdown] tags=["ru"] of="5040cf48"
 # Обучается ли параметр, зависит только от его собственного флага. Вход получил градиент (ради него слой и записан в граф), а веса не получили ничего.
 #
 # Но флаг управляет не всем. Оптимизатор его не читает: меняется каждый параметр, у которого в `.grad` что-то есть, поэтому из-за старого градиента изменится и замороженный вес. А накопленные статистики нормализации по батчу — не параметры: в режиме обучения они меняются, заморожен слой или нет.
@@ -461,10 +461,10 @@ assert norm.num_batches_tracked == 1
 # ### Упражнение `freeze`: слои, которые не замёрзли
 # *найти ошибку · ●●○ · 12 минут · 5 баллов*
 #
-# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может сам состоять из слоёв) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
+# Функция `freeze(model, k)` замораживает первые `k` слоёв модели `Sequential` (от `model[0]` до `model[k - 1]`, хотя бы один слой, но не все; слой может быть любым, иметь имя и сам состоять из слоёв или блоков) и возвращает список параметров модели `model`, которые по-прежнему обучаются, в порядке `model.parameters()`.
 #
 # * Все параметры первых `k` слоёв перестают требовать градиента, а их `.grad` становится равным `None`, чтобы оптимизатор, которому они переданы, их не менял.
-# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у остальных в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
+# * Остальное не меняется: параметр последующих слоёв, замороженный раньше, остаётся замороженным и в список не входит; у всех параметров после первых `k` слоёв, и у этого тоже, в `.grad` лежит то же, что и раньше; `training` каждого слоя прежний, а параметры — те же объекты.
 # * Прямой проход по данным, которые не требуют градиента, ничего не хранит для замороженных слоёв.
 # %% answer="freeze"
 def freeze(model, k):
@@ -495,9 +495,10 @@ def freeze(model, k):
 
 # %% alternative="freeze"
 def freeze(model, k):
+    first = [name for name, _ in model.named_children()][:k]
     learning = []
     for name, parameter in model.named_parameters():
-        if int(name.split(".")[0]) < k:
+        if name.split(".")[0] in first:
             parameter.requires_grad = False
             parameter.grad = None
         if parameter.requires_grad:
@@ -788,8 +789,8 @@ with torch.no_grad():
 # ### Exercise `smooth`: a recurrence written into one tensor
 # *find the bug · ●●○ · 10 minutes · 4 points*
 #
-# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`: a copy of all rows at every step is too much.
-# %% [markdown] tags=["ru"] of="6807324a"
+# `smooth(x, a)` returns the averages `y`, a tensor with the shape and the dtype of `x`. `x` has the shape $(T, n)$ with $T \geq 1$, `a` the shape `()`; both are leaves that require grad, and may not be changed, nor their `.grad`; `a` may be 0. Backward from `y` must give both their gradients (for $T = 1$, `a` plays no part). Of what the graph keeps, `x` and `a` aside, there may be at most 4 tensors of the size of `x`, however many rows it has: a copy of all rows at every step is too much, and so is a matrix of size $T \times T$.
+# %% [markdown] tags=["ru"] of="55c0f4e4"
 # ## Тензор, который заполняют по строкам
 #
 # Экспоненциальное скользящее среднее строк тензора `x` определяется так: первая строка — $y_0 = x_0$, каждая следующая — $y_t = a\,y_{t-1} + (1 - a)\,x_t$. В коде ниже строки записываются в один заранее созданный тензор. При `a = 0.9` (число Python) он работает. Когда же `a` становится обучаемым весом, обратный проход прерывается с ошибкой. Сам код не изменился; в чём же дело?
@@ -797,7 +798,7 @@ with torch.no_grad():
 # ### Упражнение `smooth`: рекуррентность в одном тензоре
 # *найти ошибку · ●●○ · 10 минут · 4 балла*
 #
-# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя. Обратный проход от `y` должен давать градиенты обоих (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`: копия всех строк на каждом шаге — это слишком много.
+# Функция `smooth(x, a)` возвращает средние `y` — тензор той же формы и того же dtype, что и `x`. У `x` форма $(T, n)$, где $T \geq 1$, у `a` форма `()`; оба — листья, которые требуют градиента; менять их и их `.grad` нельзя; значение `a` может быть равно 0. Обратный проход от `y` должен давать градиенты обоих (при $T = 1$ тензор `a` не участвует). Граф может хранить, не считая `x` и `a`, не больше 4 тензоров размером с `x`, сколько бы ни было строк: копия всех строк на каждом шаге — это слишком много, матрица размера $T \times T$ — тоже.
 # %% answer="smooth"
 def smooth(x, a):
     """The running averages of the rows of `x`, with the weight `a` for the average before."""
@@ -907,12 +908,12 @@ draw(y)
 # ### Exercise `gan_step`: a step too early
 # *find the bug · ●●● · 16 minutes · 4 points*
 #
-# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
+# `gan_step(G, D, opt_G, opt_D, real, ideas)` makes one training step of both networks: one step of `opt_D`, which holds the parameters of `D`, with the gradient of $L_D$, and one step of `opt_G`, which holds those of `G`, with the gradient of $L_G$. *Both gradients are taken at the weights that the networks have when the function is called.* Old gradients in `.grad` must not count. The flags and modes of both networks stay as they are, module by module; with a frozen weight the function may raise an error, as `backward(inputs=...)` does, but not thaw it. What lies in `.grad` afterwards does not matter, and nothing needs to be returned.
 #
 # Remember what each call changes: `opt_D.zero_grad()` clears `.grad` of the weights of `D`. `loss.backward()` adds to the `.grad` of *every* leaf behind `loss` that requires grad, whichever optimizer holds it; with `inputs=[...]` only to those in the list. `retain_graph=True` keeps what the graph saved, for another backward pass.
 #
 # Advice that can be found: both backward passes first, then both steps. That ends the error. Before you follow it, look at the weights whose `.grad` each `backward()` fills.
-# %% [markdown] tags=["ru"] of="5994efc1"
+# %% [markdown] tags=["ru"] of="3549fcb0"
 # ## Шаг между прямым и обратным проходом
 #
 # Шаг оптимизатора — тоже изменение на месте: меняются веса. А линейный слой сохраняет свой вес, потому что без него не вычислить градиент по *входу*. В генеративно-состязательной сети (GAN) это становится заметно. Генератор `G` делает подделки из случайных векторов `ideas`; дискриминатор `D` ставит каждому примеру оценку от 0 до 1, высокую — настоящим (черта сверху — среднее по примерам):
@@ -924,7 +925,7 @@ draw(y)
 # ### Упражнение `gan_step`: слишком ранний шаг
 # *найти ошибку · ●●● · 16 минут · 4 балла*
 #
-# Функция `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
+# Функция `gan_step(G, D, opt_G, opt_D, real, ideas)` делает один шаг обучения обеих сетей: один шаг `opt_D` (ему переданы параметры `D`) по градиенту $L_D$ и один шаг `opt_G` (параметры `G`) по градиенту $L_G$. *Оба градиента берутся при тех весах, которые были у сетей в момент вызова.* Старые градиенты в `.grad` учитываться не должны. Флаги и режимы обеих сетей остаются прежними у каждого модуля; если какой-то вес заморожен, функция может завершиться ошибкой, как `backward(inputs=...)`, но не должна его размораживать. Что лежит в `.grad` потом, не важно, и возвращать ничего не нужно.
 #
 # Напомним, что меняет каждый вызов. Вызов `opt_D.zero_grad()` обнуляет `.grad` весов сети `D`. Вызов `loss.backward()` прибавляет градиент к `.grad` *каждого* листа, который требует градиента и от которого зависит `loss`, какому бы оптимизатору он ни был передан, а с аргументом `inputs=[...]` — только к листьям из списка. При `retain_graph=True` то, что сохранено в графе, не освобождается и пригодится для ещё одного обратного прохода.
 #
@@ -1065,8 +1066,8 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Extra exercise `head_gradients`: features that may not be used
 # *find the bug · ●○○ · 4 minutes · 4 points · extra*
 #
-# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before. Nothing needs to be returned.
-# %% [markdown] tags=["ru"] of="d9df43ac"
+# `head_gradients(body, head, x, y)` adds to the `.grad` of each parameter of `head` the gradient of the mean squared error between `head(body(x))` and `y`. The forward pass of `body` is not recorded, and `body` stays as it is: flags, modes, weights, `.grad`. Of `head` nothing but `.grad` changes. A `.grad` may be `None` before, and `head` may consist of several layers. Nothing needs to be returned.
+# %% [markdown] tags=["ru"] of="1abba8cd"
 # ## Признаки для головы
 #
 # Предобученное тело сети не меняется, а обучается только голова поверх него. Выход тела — просто данные, и для него выбран самый быстрый из режимов.
@@ -1074,7 +1075,7 @@ assert x.grad.tolist() == [12, 12, 12]
 # ### Дополнительное упражнение `head_gradients`: признаки, которые нельзя использовать
 # *найти ошибку · ●○○ · 4 минуты · 4 балла · дополнительно*
 #
-# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`. Возвращать ничего не нужно.
+# Функция `head_gradients(body, head, x, y)` прибавляет к `.grad` каждого параметра модели `head` градиент среднего квадрата разности между `head(body(x))` и `y`. Прямой проход через `body` не записывается в граф, и сама модель `body` не меняется: ни флаги, ни режимы, ни веса, ни `.grad`. У `head` меняется только `.grad`. До вызова `.grad` может быть `None`, а модель `head` может состоять из нескольких слоёв. Возвращать ничего не нужно.
 # %% answer="head_gradients"
 def head_gradients(body, head, x, y):
     """Add the gradient of the mean squared error to the `.grad` of the parameters of `head`."""
@@ -1132,8 +1133,8 @@ check("head_gradients")
 # ### Extra exercise `shared_edit`: an edit of shared memory that is right
 # *write the counter-example · ●●○ · 8 minutes · 4 points · extra*
 #
-# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
-# %% [markdown] tags=["ru"] of="78d91764"
+# `x` is a leaf of two dimensions that requires grad. `shared_edit(x)` returns a pair `(h, other)`: two different tensors with a history (`grad_fn` is not `None`) that share one memory, which is not the memory of `x`. That memory has been edited in place, when there was already a view of it, and in a way that the version counter counted; an edit that leaves the numbers as they are counts, too. Backward from `h` and backward from `other` run without an error, and both gradients of `x` are exact; the check compares them with finite differences, so let the result be a smooth function of `x`, without randomness.
+# %% [markdown] tags=["ru"] of="e74d1517"
 # ## Утверждение, которое надо опровергнуть
 #
 # «Операции с изменением на месте вызывают ошибку, если на хранилище изменяемого входа ссылается какой-нибудь другой тензор». Один случай, когда это неверно, вы видели. Постройте свой.
@@ -1141,7 +1142,7 @@ check("head_gradients")
 # ### Дополнительное упражнение `shared_edit`: законное изменение общей памяти
 # *построить контрпример · ●●○ · 8 минут · 4 балла · дополнительно*
 #
-# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, причём так, что счётчик версий увеличился. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без случайности.
+# Дан двумерный лист `x`, который требует градиента. Функция `shared_edit(x)` возвращает пару `(h, other)`: два разных тензора с историей (`grad_fn` не `None`) и с общей памятью, отличной от памяти `x`. Эта память изменена на месте, когда её представление уже существовало, причём так, что счётчик версий увеличился; считается и изменение, при котором числа остались прежними. Обратный проход от `h` и обратный проход от `other` выполняются без ошибки, и оба градиента по `x` точны; проверка сравнивает их с конечными разностями, поэтому результат должен быть гладкой функцией от `x`, без случайности.
 # %% answer="shared_edit"
 def shared_edit(x):
     """Two tensors with a history on one memory that was edited in place, both with exact gradients."""

@@ -128,7 +128,7 @@ class _WrongIntermediate(_RightByInputs):
 
 
 class _WrongMixed(_RightByInputs):
-    """A Function whose gradient of `x` is wrong if `k` differentiates it."""
+    """A Function that is wrong only in one mixed second derivative."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, k: Tensor) -> Tensor:

@@ -363,7 +363,7 @@ class computes_both(Function):
 
 
 class _SummedBy(Function):
-    """A base of mistakes that bring a gradient to the shape of its input by hand."""
+    """A base of mistakes in summing the gradient of a stretched input."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor) -> Tensor:

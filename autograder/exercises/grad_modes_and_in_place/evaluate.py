@@ -114,7 +114,7 @@ def _measure_run(evaluating: Callable[[Any, list[Tensor]], object]) -> tuple[AtM
     ],
 )
 def evaluate(answer: Any, case: Case) -> dict[str, object]:
-    batches = list(case.batches)
+    batches, many = list(case.batches), len(case.batches) == 3
     predictions = answer.evaluate(case.model, case.batches)
     recording = torch.is_grad_enabled()
     with using_answer():
@@ -126,7 +126,9 @@ def evaluate(answer: Any, case: Case) -> dict[str, object]:
     marks: dict[str, object] | None = None
     if isinstance(predictions, Tensor):
         marks = {"requires_grad": predictions.requires_grad, "is_inference()": predictions.is_inference()}
-    budget, calls = _measure_run(answer.evaluate)
+    budget, calls = AtMost(limit=0, used=0), list[str]()
+    if many:  # measured on a model of its own, so one case is enough
+        budget, calls = _measure_run(answer.evaluate)
     return {
         "predictions": predictions,
         "kind": marks,
@@ -264,10 +266,10 @@ def trains_everything(model: Module, batches: list[Tensor]) -> Tensor:
 
 
 @evaluate.mistake(
-    en="The mode of the whole model was remembered and put back with `train(mode)`. That sets every module inside, "
-    "also the one that was in another mode.",
-    ru="Запомнен только режим всей модели, и возвращён он через `train(mode)`. Этот вызов переводит в него все модули "
-    "внутри, в том числе те, у которых режим был другим.",
+    en="The last call was `train(mode)` of the whole model. That sets every module inside, also the one that was in "
+    "another mode.",
+    ru="Последним вызван метод `train(mode)` всей модели. Этот вызов переводит в нужный режим все модули внутри, в том "
+    "числе те, у которых режим был другим.",
 )
 def remembers_one_mode(model: Module, batches: list[Tensor]) -> Tensor:
     mode = model.training

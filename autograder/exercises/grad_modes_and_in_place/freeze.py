@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.nn import Dropout, Linear, Module, Parameter, Sequential, Tanh
+from torch.nn import BatchNorm1d, Dropout, Linear, Module, Parameter, Sequential, Tanh
 from torch.optim import SGD
 
 from autograder.checking.exercise import Case, aspect, exercise
@@ -114,20 +115,22 @@ def freeze(answer: Any, case: Case) -> dict[str, object]:
         if loss.requires_grad:
             loss.square().mean().backward()
         optimizer.step()
-        return seen | {"step": weights_of(model), "saved": _measure_saved(answer.freeze)}
+        # measured on a model of its own, so one case is enough
+        saved = _measure_saved(answer.freeze) if case.k == 1 else AtMost(limit=0, used=0)
+        return seen | {"step": weights_of(model), "saved": saved}
 
 
 @freeze.cases
 def cases(rng: torch.Generator) -> Iterator[Case]:
     plain = Sequential(Linear(3, 4), Tanh(), Linear(4, 2), Tanh(), Linear(2, 1))
     yield Case(model=randomized(plain, rng, torch.float32), k=1)
-    block = Sequential(Linear(4, 5), Tanh(), Linear(5, 4))
-    nested = randomized(Sequential(Linear(2, 4), block, Tanh(), Linear(4, 3), Dropout(0.5), Linear(3, 2)), rng)
-    nested[1].eval()
-    nested[4].eval()
-    nested[5].bias.requires_grad_(False)
-    nested[5].bias.grad = None
-    yield Case(model=nested, k=3)
+    block = Sequential(Linear(4, 5), Sequential(Linear(5, 5), Tanh()), BatchNorm1d(5), Linear(5, 4))
+    layers = {"first": Linear(2, 4), "block": block, "tanh": Tanh(), "hidden": Linear(4, 3), "drop": Dropout(0.5)}
+    named = randomized(Sequential(OrderedDict(layers | {"out": Linear(3, 2)})), rng)
+    named.block.eval()
+    named.drop.eval()
+    named.out.bias.requires_grad_(False)  # frozen before, and it has something in `.grad`
+    yield Case(model=named, k=3)
 
 
 def _trainable(model: Module) -> list[Parameter]:
@@ -441,4 +444,62 @@ def clears_every_gradient(model: Sequential, k: int) -> list[Parameter]:
 def tracks_the_data(model: Sequential, k: int) -> list[Parameter]:
     _freeze(model[:k].parameters())
     model.register_forward_pre_hook(lambda _, inputs: inputs[0].requires_grad_())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="Only linear layers were frozen. Other layers have parameters too, such as batch norm: `parameters()` gives all "
+    "of them.",
+    ru="Заморожены только линейные слои. Параметры есть и у других слоёв, например у нормализации по батчу: метод "
+    "`parameters()` выдаёт их все.",
+)
+def knows_linear_only(model: Sequential, k: int) -> list[Parameter]:
+    for module in model[:k].modules():
+        if isinstance(module, Linear):
+            _freeze(module.parameters())
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="The layers and their direct parts were frozen. A block may contain a block: `parameters()` reaches all the way "
+    "down.",
+    ru="Заморожены слои и их непосредственные части. Внутри блока может быть ещё один блок: метод `parameters()` "
+    "доходит до самого низа.",
+)
+def stops_one_level_down(model: Sequential, k: int) -> list[Parameter]:
+    for layer in model[:k].children():
+        for module in (layer, *layer.children()):
+            _freeze(module.parameters(recurse=False))
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="The name of a parameter was taken for the number of its layer. The layers of a `Sequential` may have names.",
+    ru="Имя параметра принято за номер слоя. У слоёв `Sequential` могут быть имена.",
+)
+def reads_numbers_from_names(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(parameter for name, parameter in model.named_parameters() if int(name.split(".")[0]) < k)
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="`.grad` was cleared for every frozen parameter, also for a later one that had been frozen before. Only that of "
+    "the first `k` layers was to go.",
+    ru="Поле `.grad` очищено у всех замороженных параметров, в том числе у последующего, замороженного ещё до вызова. "
+    "А очистить нужно было только у первых `k` слоёв.",
+)
+def clears_whatever_is_frozen(model: Sequential, k: int) -> list[Parameter]:
+    model[:k].requires_grad_(False)
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            parameter.grad = None
+    return _trainable(model)
+
+
+@freeze.mistake(
+    en="One layer alone was frozen, `model[k - 1]`. Those in front of it were to be frozen too.",
+    ru="Заморожен один-единственный слой, `model[k - 1]`. Заморозить нужно и те, что перед ним.",
+)
+def freezes_the_kth_alone(model: Sequential, k: int) -> list[Parameter]:
+    _freeze(model[k - 1].parameters())
     return _trainable(model)

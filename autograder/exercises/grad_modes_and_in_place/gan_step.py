@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.optim import SGD, Adam
 
 from autograder.checking.exercise import Case, aspect, exercise
 from autograder.checking.inputs import signed
-from autograder.checking.observe import using_answer
+from autograder.checking.observe import AnswerRaised, using_answer
 from autograder.language import Text
 
 from .common import flags, gradients_of, randomized, weights_of
@@ -23,6 +24,27 @@ def _magnitude(gradient: Tensor | None) -> str:
     if gradient is None:
         return "none"
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
+
+
+def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
+    """Return for each network whether a weight that is frozen before a call is frozen afterwards.
+
+    A call that raises an error does not count, because `backward(inputs=...)` refuses frozen weights. The case in
+    float32 is enough.
+    """
+    if case.real.dtype is not torch.float32:
+        return {"G": True, "D": True}
+    G, D = copy.deepcopy((case.G, case.D))
+    frozen = {"G": G[0].weight, "D": D[0].weight}
+    for weight in frozen.values():
+        weight.requires_grad_(False)
+        weight.grad = None
+    optimizers = SGD(G.parameters(), lr=0.1), SGD(D.parameters(), lr=0.1)
+    try:
+        answer.gan_step(G, D, *optimizers, case.real, case.ideas)
+    except AnswerRaised:
+        return dict.fromkeys(frozen, True)
+    return {name: not weight.requires_grad for name, weight in frozen.items()}
 
 
 @exercise(
@@ -70,14 +92,19 @@ def _magnitude(gradient: Tensor | None) -> str:
     ],
 )
 def gan_step(answer: Any, case: Case) -> dict[str, object]:
+    keeps_frozen = _keeps_frozen(answer, case)
     steps = []
     case.opt_D.register_step_post_hook(lambda *_: steps.append("opt_D"))
     case.opt_G.register_step_post_hook(lambda *_: steps.append("opt_G"))
     answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     with using_answer():
         return {
-            "D": {"steps.count(opt_D)": steps.count("opt_D")} | weights_of(case.D) | flags(case.D, "D"),
-            "G": {"steps.count(opt_G)": steps.count("opt_G")} | weights_of(case.G) | flags(case.G, "G"),
+            "D": {"steps.count(opt_D)": steps.count("opt_D"), "keeps frozen weights frozen": keeps_frozen["D"]}
+            | weights_of(case.D)
+            | flags(case.D, "D"),
+            "G": {"steps.count(opt_G)": steps.count("opt_G"), "keeps frozen weights frozen": keeps_frozen["G"]}
+            | weights_of(case.G)
+            | flags(case.G, "G"),
             "gradients of G": {name: _magnitude(gradient) for name, gradient in gradients_of(case.G).items()},
         }
 
@@ -87,6 +114,8 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype, optimizer in [(torch.float32, SGD), (torch.float64, Adam)]:
         G = randomized(Sequential(Linear(2, 4), Tanh(), Linear(4, 3)), rng, dtype)
         D = randomized(Sequential(Linear(3, 5), Tanh(), Linear(5, 1), Sigmoid()), rng, dtype)
+        G[1].eval()
+        D[1].eval()
         yield Case(
             G=G,
             D=D,
@@ -443,3 +472,92 @@ def forgets_D(*game: Any) -> None:
 def forgets_G(*game: Any) -> None:
     G, D, _, opt_D, real, ideas = game
     _descend(opt_D, _losses(G, D, real, ideas)[0])
+
+
+@gan_step.mistake(
+    en="`D` was frozen for a while, and at the end all its flags were switched on. A weight that had been frozen before "
+    "the call learns now.",
+    ru="Сеть `D` на время заморожена, а в конце флаги включены у всех её весов. Вес, замороженный ещё до вызова, теперь "
+    "обучается.",
+)
+def thaws_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    fake = G(ideas)
+    D.requires_grad_(False)
+    opt_G.zero_grad()
+    (1 - D(fake)).log().mean().backward()
+    D.requires_grad_(True)
+    opt_D.zero_grad()
+    (-D(real).log().mean() - (1 - D(fake.detach())).log().mean()).backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`train()` was called on both networks. It puts every module into training mode, also those that had been in "
+    "evaluation mode.",
+    ru="У обеих сетей вызван метод `train()`. Он переводит в режим обучения все модули, в том числе те, что были в "
+    "режиме оценки.",
+)
+def trains_both(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    G.train()
+    D.train()
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` was put into training mode as a whole. A module of it that had been in evaluation mode is not any more.",
+    ru="Сеть `D` целиком переведена в режим обучения. Модуль, который был в режиме оценки, из него вышел.",
+)
+def trains_D(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
+    D.train()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` was left in evaluation mode. Its modes were to be as before.",
+    ru="Сеть `D` осталась в режиме оценки, а её режимы должны были остаться прежними.",
+)
+def leaves_D_in_eval(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    D.eval()
+    _fill_gradients(G, D, *_losses(G, D, real, ideas))
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="The fakes are detached from `G` for `g_loss` as well: `G` gets no gradient at all. And `g_loss` added its "
+    "gradient to the weights of `D`, which so learned from the real samples alone.",
+    ru="Подделки отсоединены от `G` и для `g_loss`: сеть `G` вовсе не получает градиента. А проход от `g_loss` "
+    "прибавил свой градиент к градиентам весов `D`, и та училась только на настоящих примерах.",
+)
+def detaches_the_fakes(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(Sequential(), D, real, G(ideas).detach())
+    opt_D.zero_grad()
+    opt_G.zero_grad()
+    d_loss.backward(retain_graph=True)
+    g_loss.backward()
+    opt_D.step()
+    opt_G.step()
+
+
+@gan_step.mistake(
+    en="`D` is right, but the old gradients of `G` were not cleared: what lay there before the call is part of the step.",
+    ru="Сеть `D` обучена верно, но старые градиенты `G` не обнулены: в шаг вошло то, что лежало там до вызова.",
+)
+def forgets_to_clear_G(*game: Any) -> None:
+    G, D, opt_G, opt_D, real, ideas = game
+    d_loss, g_loss = _losses(G, D, real, ideas)
+    opt_D.zero_grad()
+    d_loss.backward(inputs=list(D.parameters()), retain_graph=True)
+    g_loss.backward(inputs=list(G.parameters()))
+    opt_D.step()
+    opt_G.step()

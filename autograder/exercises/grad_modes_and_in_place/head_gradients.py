@@ -91,11 +91,12 @@ def head_gradients(answer: Any, case: Case) -> dict[str, object]:
 def cases(rng: torch.Generator) -> Iterator[Case]:
     for dtype in (torch.float64, torch.float32):
         body = randomized(Sequential(Linear(3, 4), Tanh(), Dropout(0.5)), rng, dtype)
-        head = randomized(Linear(4, 3), rng, dtype)
+        deep = dtype is torch.float32
+        head = randomized(Sequential(Linear(4, 4), Tanh(), Linear(4, 3)) if deep else Linear(4, 3), rng, dtype)
         body[2].eval()
-        if dtype is torch.float32:
+        if deep:
             body[0].bias.requires_grad_(False)
-            head.bias.grad = None
+            head[2].bias.grad = None
         yield Case(
             body=body,
             head=head,
@@ -269,3 +270,39 @@ def clears_the_head(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
     with torch.no_grad():
         features = body(x)
     _mean_square(head(features), y).backward()
+
+
+@head_gradients.mistake(
+    en="`head` was expected to have a `weight` and a `bias` of its own. It may consist of several layers: "
+    "`head.parameters()` gives all parameters.",
+    ru="Ожидалось, что у `head` есть собственные `weight` и `bias`. Но голова может состоять из нескольких слоёв: все "
+    "параметры выдаёт `head.parameters()`.",
+)
+def names_weight_and_bias(body: Module, head: Any, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    parameters = head.weight, head.bias
+    for p, gradient in zip(parameters, torch.autograd.grad(_mean_square(head(features), y), parameters)):
+        p.grad = gradient if p.grad is None else p.grad + gradient
+
+
+@head_gradients.mistake(
+    en="`.grad` was expected to hold a tensor already. It may be None before, and nothing can be added to None.",
+    ru="Ожидалось, что в `.grad` уже лежит тензор. До вызова там может быть None, а к None ничего не прибавить.",
+)
+def adds_to_none(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    parameters = list(head.parameters())
+    for p, gradient in zip(parameters, torch.autograd.grad(_mean_square(head(features), y), parameters)):
+        p.grad += gradient  # type: ignore[operator]
+
+
+@head_gradients.mistake(
+    en="The absolute differences were averaged; the loss is the mean of their squares.",
+    ru="Усреднены модули разностей, а функция потерь — среднее их квадратов.",
+)
+def averages_magnitudes(body: Module, head: Module, x: Tensor, y: Tensor) -> None:
+    with torch.no_grad():
+        features = body(x)
+    (head(features) - y).abs().mean().backward()

@@ -241,3 +241,13 @@ predict_in_place.wrong(
     ru="Здесь ожидалась ошибка, но умножение на число ничего не сохранило: изменение части результата записано, и "
     "вычисления идут дальше.",
 )
+
+
+predict_in_place.wrong(
+    "products_save_what_learns",
+    {"y = h * k; h.add_(1)": "RuntimeError", "y = h * k; k.add_(1)": [3.0, 5.0]},
+    en="A product was expected to save the factor that requires grad. It saves the other one: the gradient of `h` needs "
+    "`k`.",
+    ru="Ожидалось, что произведение сохранит тот множитель, который требует градиента. Но сохраняется другой: для "
+    "градиента `h` нужен `k`.",
+)

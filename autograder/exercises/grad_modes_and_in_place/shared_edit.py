@@ -35,12 +35,12 @@ def _as_sequence(out: object) -> Sequence[object]:
 class _EditsOfViewed(TorchDispatchMode):
     """A detector of in-place edits of memory that already has a view.
 
-    `found` is True once an edit was detected.
+    `found` is True once such an edit was detected, `any` once an edit of any memory was.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.found = False
+        self.found = self.any = False
         self._viewed: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -48,18 +48,19 @@ class _EditsOfViewed(TorchDispatchMode):
         if args and isinstance(args[0], Tensor):
             memory = args[0].untyped_storage().data_ptr()
             if func._schema.is_mutable:
+                self.any = True
                 self.found |= memory in self._viewed
             elif any(isinstance(t, Tensor) and t.untyped_storage().data_ptr() == memory for t in _as_sequence(out)):
                 self._viewed.add(memory)
         return out
 
 
-def _edits_viewed_memory(answer: Any, x: Tensor) -> bool:
-    """Return whether the learner's function edited memory in place after a view of that memory was made."""
+def _find_edits(answer: Any, x: Tensor) -> _EditsOfViewed:
+    """Return a detector that has watched a call of the learner's function."""
     edits = _EditsOfViewed()
     with edits:
         answer.shared_edit(x.detach().clone().requires_grad_())
-    return edits.found
+    return edits
 
 
 def _check_gradient(function: Callable[[Tensor], Any], x: Tensor, index: int) -> bool | str:
@@ -136,7 +137,8 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
         history = first.grad_fn is None, second.grad_fn is None
         found = "tuple", first is second, memory[0] == memory[1], memory[0] == memory[2], *history
         shared = dict(zip(_PROPERTIES, found))
-        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": _edits_viewed_memory(answer, case.x)}
+        edits = _find_edits(answer, case.x)
+        edited = {"h._version > 0": first._version > 0, "views_at_edit > 0": edits.found}
         gradients = None
         if found == ("tuple", False, True, False, False, False):
             gradients = {
@@ -144,7 +146,7 @@ def shared_edit(answer: Any, case: Case) -> dict[str, object]:
             }
         again = answer.shared_edit(case.x.detach().clone().requires_grad_())
         repeats = bool(torch.equal(first, again[0]))
-        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats}
+        return {"shared": shared, "edited": edited, "gradients": gradients, "repeats": repeats, "writes": edits.any}
 
 
 @shared_edit.cases
@@ -309,3 +311,14 @@ def returns_one(x: Tensor) -> Tensor:
 )
 def edits_in_vain(x: Tensor) -> None:
     (x * 2).mul_(3)
+
+
+@shared_edit.mistake(
+    en="The version counter was raised by hand. No operation wrote into the memory, so there is no edit.",
+    ru="Счётчик версий увеличен вручную. Ни одна операция в эту память не писала, так что изменения нет.",
+)
+def raises_the_counter(x: Tensor) -> tuple[Tensor, Tensor]:
+    h = x * 2
+    other = h[0]
+    torch.autograd.graph.increment_version(h)
+    return h, other

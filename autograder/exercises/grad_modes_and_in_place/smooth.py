@@ -14,7 +14,7 @@ from autograder.checking.inputs import leaf, uniform
 from autograder.checking.observe import using_answer
 from autograder.checking.values import AtMost
 from autograder.language import Text
-from autograder.measure import saved_bytes
+from autograder.measure import graph_nodes, saved_bytes
 
 from .common import EDIT_ERROR
 
@@ -24,19 +24,20 @@ def _without_numbers(error: Exception) -> str:
     return re.sub(r"\d+", "#", str(error))
 
 
-def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
-    """Return the bytes that an answer saves for 32 rows of 64 numbers, with a limit.
+def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> tuple[AtMost, str]:
+    """Return the bytes that an answer saves for 64 rows of 4 numbers, with a limit, and how it goes through the rows.
 
-    A right answer saves each row once. An answer that saves all rows at each step saves 32 times as much. The limit is
-    4 times the size of `x`.
+    A right answer saves each row once. An answer that saves all rows at each step saves 64 times as much, a matrix with
+    a weight for each pair of rows 16 times as much. The limit is 4 times the size of `x`.
     """
-    x = torch.ones(32, 64, dtype=torch.float64, requires_grad=True)
+    x = torch.ones(64, 4, dtype=torch.float64, requires_grad=True)
     a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with saved_bytes(known=[x, a]) as saved:
         y = smoothing(x, a)
         held = saved.now
+    rows = "one by one" if len(graph_nodes(y)) > len(x) else "all at once"
     del y
-    return AtMost(limit=4 * x.numel() * 8, used=held)
+    return AtMost(limit=4 * x.numel() * 8, used=held), rows
 
 
 @exercise(
@@ -64,8 +65,8 @@ def _measure_saved(smoothing: Callable[[Tensor, Tensor], Tensor]) -> AtMost:
         aspect(
             "saved",
             1,
-            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 32 rows of 64 numbers).",
-            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 32 строк по 64 числа).",
+            en="The graph keeps at most 4 tensors of the size of `x` (bytes; for 64 rows of 4 numbers).",
+            ru="Граф хранит не больше 4 тензоров размером с `x` (байты; для 64 строк по 4 числа).",
             after=("y", "gradients"),
             measured=Text("Bytes kept", "Хранится байт"),
         ),
@@ -104,7 +105,9 @@ def smooth(answer: Any, case: Case) -> dict[str, object]:
             except RuntimeError as error:
                 refused = EDIT_ERROR if EDIT_ERROR in str(error) else str(error)
                 return seen | {"gradients": dict.fromkeys(("x", "a"), refused) | left, "error": _without_numbers(error)}
-            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": _measure_saved(answer.smooth)}
+            seen |= {"gradients": dict(zip(("x", "a"), found)) | left, "saved": AtMost(limit=0, used=0)}
+            if len(case.x) == 1:  # measured on a tensor of its own, so one case is enough
+                seen["saved"], seen["rows"] = _measure_saved(answer.smooth)
     return seen
 
 
@@ -114,6 +117,7 @@ def cases(rng: torch.Generator) -> Iterator[Case]:
         x = uniform(rng, *shape).to(dtype).requires_grad_()
         a = (leaf(rng).detach() / 3).to(dtype).requires_grad_()
         yield Case(x=x, a=a)
+    yield Case(x=leaf(rng, 4, 3), a=torch.zeros((), dtype=torch.float64, requires_grad=True))
 
 
 def _recur(x: Tensor, a: Tensor | float, seen: Callable[[Tensor], Tensor] = lambda row: row) -> Tensor:
@@ -356,3 +360,50 @@ def returns_rows(x: Tensor, a: Tensor) -> list[Tensor]:
 )
 def smooths_in_vain(x: Tensor, a: Tensor) -> None:
     _recur(x, a)
+
+
+def _powers(x: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the numbers of the rows of `x` as a column, and the weights of the rows in the first average."""
+    steps = torch.arange(len(x), dtype=x.dtype)[:, None]
+    return steps, torch.where(steps == 0, torch.ones_like(a), 1 - a)
+
+
+@smooth.mistake(
+    en="Each average was computed from all rows at once, with a matrix of weights. The graph keeps that matrix: with $T$ "
+    "rows it has $T^2$ entries.",
+    ru="Каждое среднее вычислено сразу по всем строкам, через матрицу весов. Эту матрицу граф хранит, а при $T$ "
+    "строках в ней $T^2$ элементов.",
+)
+def weighs_by_a_matrix(x: Tensor, a: Tensor) -> Tensor:
+    steps, first = _powers(x, a)
+    distance = steps - steps.T
+    return torch.tril(a ** distance.clamp(min=0)) @ (first * x)
+
+
+@smooth.mistake(
+    en="The rows were divided by powers of `a`. With `a` equal to 0 that is 0/0, and with many rows the powers vanish.",
+    ru="Строки разделены на степени `a`. При `a`, равном 0, это 0/0, а при большом числе строк степени обращаются в "
+    "нуль.",
+)
+def divides_by_powers(x: Tensor, a: Tensor) -> Tensor:
+    steps, first = _powers(x, a)
+    return a**steps * (first * x / a**steps).cumsum(0)
+
+
+@smooth.mistake(
+    en="`a` was replaced by a number in one of its two places, as by `1 - a.item()`. A part of its gradient is missing.",
+    ru="В одном из двух мест `a` заменён числом, например как `1 - a.item()`. Части его градиента не хватает.",
+)
+def makes_a_number_of_the_complement(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a * rows[-1] + (1 - a.item()) * row)
+    return torch.stack(rows)
+
+
+@smooth.mistake(*smooth.mistakes["makes_a_number_of_the_complement"].says)
+def makes_a_number_of_the_weight(x: Tensor, a: Tensor) -> Tensor:
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(a.item() * rows[-1] + (1 - a) * row)
+    return torch.stack(rows)

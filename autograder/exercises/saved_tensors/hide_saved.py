@@ -36,6 +36,7 @@ from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_c
             1,
             en="After the forward pass of 16 or 12 layers only the result is in memory (bytes).",
             ru="После прямого прохода по 16 или 12 слоям в памяти лежит только результат (байты).",
+            measured=Text("Bytes kept", "Хранится байт"),
         ),
         aspect(
             "forward",
@@ -43,6 +44,7 @@ from .deep_layers import Layers, checkpoint_segments, layer_gradients, layered_c
             en="The forward pass alone needs little: at most 4 times the size of `x` at any moment (bytes).",
             ru="Один прямой проход требует мало памяти: в любой момент не больше 4 размеров `x` (байты).",
             after=("gradients", "kept"),
+            measured=Text("Peak in bytes", "Пик, байт"),
         ),
         aspect(
             "peak",
