@@ -726,7 +726,7 @@ assert not torch.autograd.gradcheck(SwappedProduct.apply, (pair[0], right), rais
 #
 # Чтобы получить вторую производную, дифференцируют сам `backward`. Для этого операции в `backward` должны записываться, а от тензоров, с которыми они работают, autograd должен найти путь ко входам. Для каких сохранённых тензоров такой путь есть?
 #
-# `SquareTemporary` сохраняет `2 * x`, чтобы избавить `backward` от одного умножения. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
+# Функция `SquareTemporary` сохраняет `2 * x`, чтобы в `backward` было на одно умножение меньше. Возьмём выражение $x \cdot x^2 = x^3$ в точке 3: первая производная равна 27, вторая — 18.
 # %%
 class SquareTemporary(torch.autograd.Function):
     @staticmethod
@@ -1113,7 +1113,7 @@ check("silu_function")
 #
 # Write a class `Sign` derived from `torch.autograd.Function`. `Sign.apply(x)` returns `x.sign()`. The gradient of `x` is `grad_output` where `x` lies in [−1, 1], both ends included, and 0 elsewhere. `grad_output` stays as it was.
 # %% [markdown] tags=["ru"] of="36b49ff8"
-# ## Градиент, который не производная
+# ## Градиент, который не является производной
 #
 # Дальше идут дополнительные упражнения. Производная функции знака равна 0 везде, где она есть, поэтому слои перед этой функцией по такому градиенту не обучаются. И всё же сети с весами −1 и 1 обучают: вместо нуля `backward` возвращает что-нибудь полезное. Такая замена называется *сквозной оценкой градиента* (STE). Проверку `gradcheck` такая функция и не должна проходить, потому что там сравнение идёт с настоящей производной. Проверяйте её по той формуле, которая вам нужна.
 #
@@ -1236,7 +1236,7 @@ except RuntimeError as error:
 # ### Дополнительное упражнение `reverse_function`: обращение градиента
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
+# Напишите класс `Reverse`, унаследованный от `torch.autograd.Function`. Вызов `Reverse.apply(x, factor)` получает тензор и число и возвращает тензор с теми же числами, что в `x`. Градиент по `x` равен `grad_output`, умноженному на `-factor`; сам тензор `grad_output` не меняется. Результат можно изменить на месте, и на `x` это не влияет.
 # %% answer="reverse_function"
 class Reverse(torch.autograd.Function):
     """Passes the numbers on, and the gradient times `-factor`."""
@@ -1308,7 +1308,7 @@ check("reverse_function")
 # %% [markdown] tags=["ru"] of="b2f6482a"
 # ## Чужой тензор
 #
-# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. В обратном проходе обе получают от сложения один и тот же тензор. `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
+# Две операции складываются: `a.exp() + TimesTwo.apply(b)`. При обратном проходе обе получают от сложения один и тот же тензор, и функция `TimesTwo` удваивает его на месте, чтобы не выделять память. Производная `a.exp()` в нуле равна 1. Чему равен `a.grad`?
 # %%
 class TimesTwo(torch.autograd.Function):
     @staticmethod
@@ -1599,10 +1599,10 @@ assert (
 #
 # Write a class `ScaleInPlace` derived from `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` multiplies the tensor `x`, which is no leaf and may hold zeros, by the number `factor` in place and returns that very tensor: `result is x`. Gradients are right for whoever goes on with the result and for whoever goes on with `x`. `backward` leaves the tensor `grad_output` as it was.
 # %% [markdown] tags=["ru"] of="e9320fe0"
-# ### Дополнительное упражнение `scale_function`: на месте и не тайком
+# ### Дополнительное упражнение `scale_function`: изменение на месте, о котором autograd знает
 # *дописать · ●●○ · 8 минут · 3 балла · дополнительно*
 #
-# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` (в нём могут быть и нули) на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. `backward` не меняет тензор `grad_output`.
+# Напишите класс `ScaleInPlace`, унаследованный от `torch.autograd.Function`. `ScaleInPlace.apply(x, factor)` умножает нелистовой тензор `x` (в нём могут быть и нули) на число `factor` на месте и возвращает тот же самый тензор: `result is x`. Градиенты верны и тогда, когда дальше используют результат, и тогда, когда используют `x`. Метод `backward` не меняет тензор `grad_output`.
 # %% answer="scale_function"
 class ScaleInPlace(torch.autograd.Function):
     """Multiplies a tensor by a number in place."""
@@ -1845,7 +1845,7 @@ for call in (
 # ### Дополнительное упражнение `cube_function`: своя функция в torch.func
 # *дописать · ●●● · 15 минут · 4 балла · дополнительно*
 #
-# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом работают и дают верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже верна. То, что `jvp(ctx, tangent)` читает из `ctx.saved_tensors`, сохраняет `ctx.save_for_forward`.
+# Напишите класс `Cube`, унаследованный от `torch.autograd.Function`. `Cube.apply(x)` возвращает `x**3` для тензора любой формы, и узел результата принадлежит этому классу. С этим классом должны работать и давать верные числа `backward()`, `torch.func.grad`, `torch.func.vmap`, `vmap` от `grad` и `torch.func.jvp`; вторая производная тоже должна быть верна. Тензоры, которые `jvp(ctx, tangent)` берёт из `ctx.saved_tensors`, сохраните с помощью `ctx.save_for_forward`.
 # %% answer="cube_function"
 class Cube(torch.autograd.Function):
     """The third power, for autograd and for torch.func."""
@@ -1989,7 +1989,7 @@ check("cube_function")
 # ### Дополнительное упражнение `is_right_function`: напишите тест
 # *написать тест · ●●● · 25 минут · 5 баллов · дополнительно*
 #
-# Напишите `is_right_function(function)`. Аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Так же считается любая другая ошибка `RuntimeError`, если класс неправильный; любое другое исключение прерывает проверку. Класс правильный, если:
+# Напишите функцию `is_right_function(function)`. Её аргумент — класс, унаследованный от `torch.autograd.Function`; вызов `function.apply(x, k)` должен вычислять `x * torch.exp(-k)` для двух тензоров одной формы. Верните `True`, если класс правильный, иначе `False`; `AssertionError` и ошибка `gradcheck` считаются ответом `False`. Так же считается любая другая ошибка `RuntimeError`, если класс неправильный; любое другое исключение прерывает проверку. Класс правильный, если:
 #
 # * верны значение и оба градиента — при любом `grad_output`;
 # * верны все вторые производные, в том числе смешанные, по `x` и `k`;
