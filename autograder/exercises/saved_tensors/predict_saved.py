@@ -24,7 +24,7 @@ _INPUT = 64 * 256 * 4
             "Выпишите производную каждой функции. Какие тензоры в неё входят: вход, результат, второй множитель?",
         ),
         Text(
-            "`x` takes 65 536 bytes, `W` takes 262 144, a boolean takes one byte. A derivative that is a constant needs "
+            "`x` takes 65,536 bytes, `W` takes 262,144, a boolean takes one byte. A derivative that is a constant needs "
             "no tensor; a tensor that is saved twice lies in memory once.",
             "Тензор `x` занимает 65 536 байт, `W` — 262 144, логическое значение — один байт. Если производная "
             "постоянна, тензоры не нужны; тензор, сохранённый дважды, лежит в памяти один раз.",
