@@ -25,23 +25,23 @@ def _magnitude(gradient: Tensor | None) -> str:
     return "numbers" if gradient.abs().max() > 1e-5 else "zeros"
 
 
-def _keeps_frozen(answer: Any, case: Case) -> dict[str, bool]:
-    """Return for each network whether a weight that is frozen before a call is frozen afterwards.
+def _thaws_frozen(answer: Any, case: Case) -> dict[str, bool]:
+    """Return for each network whether a weight that is frozen before a call requires grad afterwards.
 
     A call that raises an error does not count, because `backward(inputs=...)` refuses frozen weights. The case in
     float32 is enough. The networks of the case are changed.
     """
     frozen = {"G": case.G[0].weight, "D": case.D[0].weight}
     if case.real.dtype is not torch.float32:
-        return dict.fromkeys(frozen, True)
+        return dict.fromkeys(frozen, False)
     for weight in frozen.values():
         weight.requires_grad_(False)
         weight.grad = None
     try:
         answer.gan_step(case.G, case.D, case.opt_G, case.opt_D, case.real, case.ideas)
     except AnswerRaised:
-        return dict.fromkeys(frozen, True)
-    return {name: not weight.requires_grad for name, weight in frozen.items()}
+        return dict.fromkeys(frozen, False)
+    return {name: weight.requires_grad for name, weight in frozen.items()}
 
 
 @exercise(
@@ -99,8 +99,8 @@ def gan_step(answer: Any, case: Case) -> dict[str, object]:
             "G": {"steps.count(opt_G)": steps.count("opt_G")} | weights_of(case.G) | flags(case.G, "G"),
             "gradients of G": {name: _magnitude(gradient) for name, gradient in gradients_of(case.G).items()},
         }
-        for network, kept in _keeps_frozen(answer, case).items():
-            found[network]["keeps frozen weights frozen"] = kept
+        for network, thawed in _thaws_frozen(answer, case).items():
+            found[network]["frozen_weight.requires_grad"] = thawed
         return found
 
 
