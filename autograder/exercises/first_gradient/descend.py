@@ -153,8 +153,8 @@ def steps_while_recording(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float)
 
 
 @descend.mistake(
-    en="It looks as if no step was made: `w` and `b` hold their old values.",
-    ru="Похоже, что шага не было: в `w` и `b` лежат прежние значения.",
+    en="`w` and `b` hold their old values: no step was made, or it was made in new tensors, as by `w = w - ...`.",
+    ru="В `w` и `b` лежат прежние значения: шага не было, или он сделан в новых тензорах, как в `w = w - ...`.",
 )
 def makes_no_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
     return _loss(w, b, x, y).item()
@@ -286,3 +286,44 @@ def loss_after_the_step(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -
 def returns_nothing(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> None:
     _loss(w, b, x, y).backward()
     _add_gradients(w, b, -lr)
+
+
+@descend.mistake(
+    en="`backward()` ran twice: `.grad` holds the gradient twice, and the step is twice as long.",
+    ru="`backward()` вызван дважды: в `.grad` лежит удвоенный градиент, и шаг вдвое длиннее.",
+)
+def runs_backward_twice(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    _add_gradients(w, b, -lr)
+    return loss.item()
+
+
+@descend.mistake(
+    en="`b` took its step with a gradient computed after the step of `w`. Both gradients belong to the old point.",
+    ru="Шаг для `b` сделан по градиенту, вычисленному уже после шага для `w`. Оба градиента нужны в прежней точке.",
+)
+def steps_one_after_the_other(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    for t in (w, b):
+        w.grad = b.grad = None
+        _loss(w, b, x, y).backward()
+        with torch.no_grad():
+            t -= lr * t.grad  # type: ignore[operator]
+    w.grad = b.grad = None
+    return loss.item()
+
+
+@descend.mistake(
+    en="Only the gradient of `w` was cleared: the next `backward()` will add to `b.grad`.",
+    ru="Обнулён только градиент `w`: следующий `backward()` прибавит к тому, что лежит в `b.grad`.",
+)
+def clears_only_w(w: Tensor, b: Tensor, x: Tensor, y: Tensor, lr: float) -> float:
+    loss = _loss(w, b, x, y)
+    loss.backward()
+    with torch.no_grad():
+        for t in (w, b):
+            t -= lr * t.grad  # type: ignore[operator]
+    w.grad = None
+    return loss.item()
